@@ -61,7 +61,7 @@ def on_days(constraints: ResolvedConstraints, lo: int, hi: int) -> ResolvedConst
     return replace(
         constraints,
         day_constraints=tuple(
-            replace(daily, first=max(daily.first, lo) - lo, end=min(daily.end, hi) - lo)
+            daily.between(max(daily.first, lo) - lo, min(daily.end, hi) - lo)
             for daily in (constraints.day_constraints[n] for n in kept)
         ),
         incidence=tuple(constraints.incidence[n] for n in kept),

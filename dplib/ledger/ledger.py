@@ -143,9 +143,9 @@ class Ledger(Accounts):
                 body |= {"plan": plan} if account.needs_approval else {}
                 body |= {"days": asdict(window)} if account.renewal is not None and window is not None else {}
                 run = writer.state.runs[writer.append("reserve", None, body, reason)]
-            elif run.state is RunState.RESERVED:
+            elif run.is_to_measure:
                 writer.state.check_not_revoked(run)
-            if run.state is RunState.RESERVED or horizon is not None:
+            if run.is_to_measure:
                 leases.take(writer.connection, run.sequence, run.release_id, self._owner)
             return run
 
@@ -173,7 +173,7 @@ class Ledger(Accounts):
         period = account.period_of(window)
         if run is None:
             state.check_payable(account, cost, period, plan)
-        elif run.state is RunState.RESERVED:
+        elif run.is_to_measure:
             state.check_not_revoked(run)
 
     @contextmanager

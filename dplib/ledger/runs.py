@@ -262,6 +262,11 @@ class Run:
         return tuple(day.chosen for day in self.days if day.chosen is not None)
 
     @property
+    def is_to_measure(self) -> bool:
+        """Whether who reserves it measures: a stream on some day."""
+        return self.state is RunState.RESERVED or self.horizon is not None
+
+    @property
     def takes_days(self) -> bool:
         """Whether a stream has days to measure."""
         if self.horizon is None or self.is_closed:

@@ -166,7 +166,8 @@ class ChosenTable:
             if not target.is_file() and source.is_file():
                 self.folder.mkdir(mode=0o700, exist_ok=True)
                 os.rename(source, target)
-                flush_directory(self.folder)
+                for folder in (self.folder, self.folder.parent):
+                    flush_directory(folder)
 
     def remove(self) -> None:
         """Delete the table."""

@@ -44,6 +44,14 @@ class FileEntry(_Part):
             raise ValueError("lies outside the release")
         return path
 
+    def is_intact(self, directory: Path) -> bool:
+        """Whether the file of this name in a directory has this size and checksum."""
+        file = directory / self.path
+        try:
+            return (file.stat().st_size, file_sha256(file)) == (self.size, self.sha256)
+        except OSError:  # none, or a bad sector
+            return False
+
 
 class Manifest(_Part):
     """All that a reader of a release is told; see the module docstring."""

@@ -26,7 +26,7 @@ from pathlib import Path
 from types import TracebackType
 
 from dplib.errors import ConfigError, DplibError, IntegrityError
-from dplib.release.files import MANIFEST, content_hash, flush_tree
+from dplib.release.files import MANIFEST, content_hash, flush_tree, versions_in
 
 MEASUREMENT = "measurement"
 _LOCK = ".lock"
@@ -158,27 +158,35 @@ def place_day(output: Path, release_id: str, date: str, staged: str) -> Path:
         IntegrityError: if it is nowhere to be found.
     """
     place = output / release_id / MEASUREMENT / date
-    if Path(staged).name != staged or not output.is_dir():
+    if re.fullmatch(_staging_name(release_id), staged) is None or not output.is_dir():
         raise IntegrityError(f"{release_id} must have its measured days in {output}, got none")
     with locked(output):
         if not place.is_dir() and (output / staged / MEASUREMENT).is_dir():
             place.parent.mkdir(parents=True, exist_ok=True)
             os.rename(output / staged / MEASUREMENT, place)
-            flush_directory(place.parent)
-            shutil.rmtree(output / staged, ignore_errors=True)
-    if not place.is_dir():
-        raise IntegrityError(f"{release_id} must have the day {date} in {output}, got none")
+            for folder in (place.parent, output / release_id, output):
+                flush_directory(folder)
+        if not place.is_dir():
+            raise IntegrityError(f"{release_id} must have the day {date} in {output}, got none")
+        # Also where a crash came before: it may hold the chosen rows of a day after which none are kept.
+        shutil.rmtree(output / staged, ignore_errors=True)
     return place
 
 
-def place_version(staging: Staging) -> Path:
+def place_version(staging: Staging, is_later: Callable[[Path], bool]) -> Path | None:
     """Put a staged directory, which holds a whole release, behind a stream's versions; returns its place.
+
+    None, and the directory stays in staging, where ``is_later`` says so of the newest version: a slow run must not take
+    its readers back.
 
     A version is never replaced, so readers of one keep it: one that a crash left unrecorded stays, made as any other.
     """
     flush_tree(staging.path)
     stream = staging.output / staging.release_id
     with locked(staging.output):
+        versions = versions_in(stream)
+        if versions and is_later(versions[-1]):
+            return None
         number = max((int(path.name) for path in stream.iterdir() if path.name.isdecimal()), default=0) + 1
         place = stream / f"{number:06d}"
         (staging.path / _LOCK).unlink(missing_ok=True)
@@ -196,8 +204,8 @@ def remove_leftovers(output: Path, release_id: str, recorded: Callable[[], set[s
     """
     with locked(output):
         _recover(output, release_id)
-        own = re.compile(rf"\.staging-{re.escape(release_id)}-[0-9a-f]{{16}}")
-        found = [path for path in sorted(output.iterdir()) if own.fullmatch(path.name)]
+        own = _staging_name(release_id)
+        found = [path for path in sorted(output.iterdir()) if re.fullmatch(own, path.name)]
         dead = [path for path in found if not _is_alive(path)]
         keep = recorded() if dead else set()
         for path in dead:
@@ -214,6 +222,11 @@ def locked(output: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _staging_name(release_id: str) -> str:
+    """Pattern of the names of a release's staging directories."""
+    return rf"\.staging-{re.escape(release_id)}-[0-9a-f]{{16}}"
 
 
 def _is_alive(staging: Path) -> bool:

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from dplib.errors import IntegrityError
 from dplib.release.chosen_table import ChosenTable
-from dplib.release.files import MANIFEST
 from dplib.release.manifest import STREAM, load_manifest
 
 AnyShape = TypeVar("AnyShape")
@@ -23,14 +22,14 @@ class StreamVersion:
         days: that are measured, ISO 8601, in order, with the hash of each one's measurement.
         is_closed: whether no day is measured any more.
         measurement: folder of the measured days.
-        previous: the version before; None where there is none.
+        newest: folder of the version before, as the ledger names it; None where there is none.
         chosen: the table of chosen rows, where units span days; None where nobody measures.
     """
 
     days: Mapping[str, str]
     is_closed: bool
     measurement: Path
-    previous: Path | None = None
+    newest: Path | None = None
     chosen: ChosenTable | None = None
 
     @property
@@ -59,16 +58,21 @@ class StreamVersion:
             top: its place.
             shaping: hash of the settings that shape a release.
         """
-        return self._before["shaping"] == shaping and top in self._before["final"]
+        if self.previous is None:
+            return False
+        stream: Any = load_manifest(self.previous).details[STREAM]
+        return stream["shaping"] == shaping and top in stream["final"]
 
     @cached_property
-    def _before(self) -> Mapping[str, Any]:
-        """What the version before says of its stream."""
-        if self.previous is None or not (self.previous / MANIFEST).is_file():
-            return {"shaping": "", "final": []}
-        details = load_manifest(self.previous).details[STREAM]
-        assert isinstance(details, dict)
-        return details
+    def previous(self) -> Path | None:
+        """The version before; None where there is none, or what is there is not what was written."""
+        if self.newest is None:
+            return None
+        try:
+            files = load_manifest(self.newest).files
+        except IntegrityError:
+            return None
+        return self.newest if all(entry.is_intact(self.newest) for entry in files) else None
 
 
 def holes(dates: Sequence[str], horizon: tuple[str, str]) -> list[str]:

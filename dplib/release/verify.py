@@ -15,7 +15,7 @@ from dplib.ledger.chain import Entry
 from dplib.ledger.replay import LedgerState
 from dplib.ledger.repricing import Pricing
 from dplib.release.files import MANIFEST, content_hash, file_sha256, list_files
-from dplib.release.manifest import STREAM, FileEntry, Manifest, load_manifest
+from dplib.release.manifest import STREAM, Manifest, load_manifest
 from dplib.release.membership import FORGOTTEN, found_in, unknown
 from dplib.release.staging import MEASUREMENT
 
@@ -42,7 +42,7 @@ def verify_files(directory: Path) -> list[Check]:
     listed = {entry.path: entry for entry in manifest.files}
     missing = sorted(set(listed) - set(present))
     extra = sorted(set(present) - set(listed) - {MANIFEST})
-    changed = [name for name, entry in listed.items() if name in present and not _is_intact(present[name], entry)]
+    changed = [name for name, entry in listed.items() if name in present and not entry.is_intact(directory)]
     place = directory.resolve()
     folder = place.parent.name if STREAM in manifest.details else place.name
     return [
@@ -103,13 +103,6 @@ def verify_against_ledger(manifest: Manifest, ledger: "Ledger", pricing: Pricing
     checks += [Check(name, here == there, _compared(here, there)) for name, here, there in pairs]
     shown = "; ".join(f"entry {finding.sequence}: {finding.problem}" for finding in findings[:3])
     return [*checks, Check("ledger audit", not findings, shown or "hash chain and balances agree")]
-
-
-def _is_intact(path: Path, entry: FileEntry) -> bool:
-    try:
-        return (path.stat().st_size, file_sha256(path)) == (entry.size, entry.sha256)
-    except OSError:  # a bad sector
-        return False
 
 
 def _named(folder: str, release_id: str) -> str:

@@ -18,7 +18,8 @@ from dplib.errors import ConfigError, IntegrityError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import MeasuredDay, MeasuredRun, Publication, Run, RunKey, RunState, StoredMeasurement
 from dplib.release.chosen_table import ChosenTable, staged_name
-from dplib.release.files import MANIFEST, content_hash, file_sha256
+from dplib.release.files import MANIFEST, content_hash, file_sha256, versions_in
+from dplib.release.manifest import STREAM, load_manifest
 from dplib.release.membership import mark
 from dplib.release.staging import (
     MEASUREMENT,
@@ -30,7 +31,7 @@ from dplib.release.staging import (
     remove_leftovers,
 )
 from dplib.release.stream_version import StreamVersion
-from dplib.workflow.storing import Measure, measure_into_staging, recorded
+from dplib.workflow.storing import Measure, measure_into_staging, published, recorded
 
 
 def home_of(output: Path, run: Run) -> Path:
@@ -74,9 +75,9 @@ def _but_horizon(settings: Any, horizon: tuple[str, str]) -> Any:
 
 def version_of(output: Path, run: Run) -> StreamVersion:
     """What is measured, and the newest version."""
-    home, previous = home_of(output, run), None if run.publication is None else Path(run.publication.location)
+    home, newest = home_of(output, run), None if run.publication is None else Path(run.publication.location)
     days = {day.date: day.measurement.content_sha256 for day in sorted(run.days, key=lambda day: day.date)}
-    return StreamVersion(days, run.is_closed, home / run.release_id / MEASUREMENT, previous, chosen_of(home, run))
+    return StreamVersion(days, run.is_closed, home / run.release_id / MEASUREMENT, newest, chosen_of(home, run))
 
 
 def chosen_of(output: Path, run: Run) -> ChosenTable:
@@ -101,8 +102,10 @@ def end_stream(ledger: Ledger, run: Run, output: Path, reason: str) -> None:
     Raises:
         ConfigError: if the run is not a stream with a measured day.
     """
-    closed = run if run.is_closed else ledger.end_stream(run, reason)
-    chosen_of(home_of(output, closed), closed).remove()
+    closed, home = run if run.is_closed else ledger.end_stream(run, reason), home_of(output, run)
+    with disk_errors():
+        remove_leftovers(home, closed.release_id, lambda: recorded(ledger, closed))
+    chosen_of(home, closed).remove()
 
 
 def measure_day(ledger: Ledger, run: Run, output: Path, date: str, measure: Measure) -> MeasuredRun:
@@ -131,7 +134,10 @@ def measure_day(ledger: Ledger, run: Run, output: Path, date: str, measure: Meas
             run = _measured_after_newest(ledger, run, output, date, measure, checked)
             checked |= _stored(run, output, checked)
             # A day that another run recorded meanwhile changed what is chosen: what was measured is gone, unseen.
-            is_open = all(day.date != date for day in run.days)
+            is_open = run.measured_on(date) is None
+        # Who closed the stream meanwhile deleted the table, to which this run's part may have come since.
+        run = ledger.run(run.release_id)
+        _stored(run, output, checked)
     return MeasuredRun.of(run)
 
 
@@ -198,6 +204,8 @@ def publish_version(
 ) -> Path:
     """Return the newest version of a stream under the given publish settings, made now only if it does not exist.
 
+    Where another run published a later state meanwhile, that version stays the newest, and is returned.
+
     Args:
         ledger: the open ledger.
         run: with what was measured so far.
@@ -210,22 +218,33 @@ def publish_version(
         ConfigError: if the output cannot be written.
         DplibError: if the disk is full.
     """
-    newest = run.publication
-    if newest is not None and newest.publish_hash == publish_hash:
-        manifest = Path(newest.location) / MANIFEST
-        if manifest.is_file() and file_sha256(manifest) == newest.manifest_sha256:
-            return Path(newest.location)
+    existing = published(run, publish_hash)
+    if existing is not None:
+        return existing
     output = home_of(output, run)
     check_writable(output)
     with disk_errors():
+        remove_leftovers(output, run.release_id, lambda: recorded(ledger, run))
         _stored(run, output)
         with Staging(output, run.release_id) as staging:
             try:
                 publish(run, staging.path)
                 manifest_sha256 = file_sha256(staging.path / MANIFEST)
-                version = place_version(staging)
+                version = place_version(staging, lambda newest: _knows_more(newest, run))
             except BaseException:
                 staging.discard()
                 raise
+            if version is None:
+                staging.discard()
+                return versions_in(output / run.release_id)[-1]
     ledger.record_published(run, Publication(str(version), publish_hash, manifest_sha256))
     return version
+
+
+def _knows_more(version: Path, run: Run) -> bool:
+    """Whether a version was made of a later state of a stream than a run's: of more days, or after its end."""
+    try:
+        known: Any = load_manifest(version).details[STREAM]
+    except IntegrityError:  # one that was changed holds nobody up
+        return False
+    return len(known["days"]) > len(run.days) or (known["closed"] and not run.is_closed)

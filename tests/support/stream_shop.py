@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dplib.arrays import IntArray
+from dplib.arrays import FloatArray, IntArray
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.stream_measure import closing, measure_closing
 from dplib.jobs.consistent_histograms.stream_run import as_started
@@ -21,8 +21,9 @@ from dplib.page.account_state import AccountState
 from dplib.privacy.budget import Currency
 from dplib.progress import SILENT
 from dplib.release.chosen_table import ChosenRows
-from dplib.release.staging import check_writable
+from dplib.release.staging import MEASUREMENT, check_writable
 from dplib.release.stream_version import StreamVersion
+from dplib.release.tables import read_table
 from dplib.secret.secret import load_secret
 from dplib.workflow.job import PreparedJob, Resources
 from dplib.workflow.offer import Offer
@@ -134,6 +135,16 @@ def new_stream(folder: Path, **changes: object) -> StreamShop:
 def days(*numbers: int) -> list[str]:
     """Dates of days of the horizon."""
     return [(FIRST + dt.timedelta(days=number)).isoformat() for number in numbers]
+
+
+def noisy_counts(shop: StreamShop, design: Design) -> FloatArray:
+    """All that was measured, shape (n_nodes, n_series); NaN elsewhere."""
+    found = np.full((design.tree.n_nodes, len(design.series)), np.nan)
+    for place in (shop.stream / MEASUREMENT).iterdir():
+        rows = read_table(place, ["item", "node", "noisy"])
+        for item, node, noisy in zip(*(rows.column(name).to_pylist() for name in rows.column_names), strict=True):
+            found[node, design.series_number[item]] = noisy
+    return found
 
 
 @dataclass

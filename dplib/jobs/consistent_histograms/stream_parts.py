@@ -30,14 +30,10 @@ def design_of_piece(design: Design, piece: Piece) -> Design:
     """The design of a piece, whose cells stand for days."""
     lo, hi, level = int(piece.edges[0]), int(piece.edges[-1]), int(design.tree.level[piece.nodes[0]])
     levels, n_columns = slice(level, level + piece.tree.n_levels), design.columns.n_columns
-    table = design.table
-    if table is not None and table.days is not None:
-        table = replace(table, days=np.clip(table.days - lo, 0, hi - lo))
     domain = design.config.domain.model_copy(update={"first_day": design.date(lo), "last_day": design.date(hi - 1)})
     return replace(
         design,
         config=design.config.model_copy(update={"domain": domain}),
-        table=table,
         constraints=on_cells(design.constraints, piece.edges),
         days=replace(design.days, tree=piece.tree, names=design.days.names[levels], shares=design.days.shares[levels]),
         measurements=design.measurements[levels.start * n_columns : levels.stop * n_columns],

@@ -1,6 +1,7 @@
 """A stream's part of a run: count and draw the noise of the nodes that close on a day, and publish a version."""
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,11 +12,11 @@ import numpy as np
 from dplib.config.event_input import Input
 from dplib.estimates.stream_state import StreamState
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.publish import Results, manifest_fields, promise
+from dplib.jobs.consistent_histograms.publish import manifest_fields, promise
 from dplib.jobs.consistent_histograms.rows import row_domain
 from dplib.jobs.consistent_histograms.stream_measure import closing, measure_closing
 from dplib.jobs.consistent_histograms.stream_parts import stream_state
-from dplib.jobs.consistent_histograms.stream_publish import estimate_top, write_tops
+from dplib.jobs.consistent_histograms.stream_publish import TopResults, estimate_top, write_tops
 from dplib.jobs.consistent_histograms.tables import tree_in
 from dplib.ledger.runs import MeasuredRun
 from dplib.mechanisms.chosen_rows import Caps
@@ -81,24 +82,23 @@ def publish_version(job: Resources[Design], run: MeasuredRun, account: AccountSt
     with job.stage("estimating"):
         made = write_tops(state, version, shaping, directory, job.progress)
     with job.stage("writing"):
-        fields = _fields(state, version, shaping, made[-1].results if made else None)
+        fields = _fields(state, version, shaping, made)
         page = partial(_page, state, directory, version.previous)
         parts = Made(promise(design), FaintTotals(0, ()), fields, page)
         finish_release(replace(job.prepared, design=design), directory, run, account, parts)
 
 
-def _fields(state: StreamState[Design], version: StreamVersion, shaping: str, newest: Results | None) -> dict[str, Any]:
-    """What the manifest says; how estimates were made where all of them are those of the version before."""
-    design = state.design
-    if newest is None:
-        found = estimate_top(state, int(state.tops[0]), version.measurement)
-        assert found is not None
-        newest = found.results
-    fields = manifest_fields(design, newest)
-    if version.previous is not None:
-        before = load_manifest(version.previous)
-        # Rounds differ from version to version; whether all reached their threshold is of all tops together.
-        fields["solver"]["converged"] = fields["solver"]["converged"] and bool(before.solver["converged"])
+def _fields(
+    state: StreamState[Design], version: StreamVersion, shaping: str, made: Sequence[TopResults]
+) -> dict[str, Any]:
+    """What the manifest says; how estimates are made where all of them are those of the version before."""
+    if not made:
+        tops = (estimate_top(state, top, version.measurement) for top in state.tops.tolist())
+        made = [next(found for found in tops if found is not None)]
+    fields = manifest_fields(state.design, made[-1].results)
+    # Rounds differ from version to version; whether all reached their threshold is of all tops together.
+    before = version.previous is None or bool(load_manifest(version.previous).solver["converged"])
+    fields["solver"]["converged"] = before and all(each.results.solution.converged for each in made)
     return fields | {"details": fields["details"] | {STREAM: stream_details(state, version, shaping)}}
 
 

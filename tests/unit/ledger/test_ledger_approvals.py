@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dplib.errors import BudgetError, ConfigError
 from dplib.ledger.approvals import plan_hash
 from dplib.ledger.ledger import Ledger
-from dplib.ledger.runs import Run, RunState
+from dplib.ledger.runs import MeasuredDay, Run, RunState
 from tests.support.ledgers import TERMS, Place, exported, key_number, measurement, open_with, url_of
 
 PLAN, OTHER = "a" * 64, "b" * 64
@@ -72,12 +72,16 @@ def test_a_revoked_plan_is_neither_reserved_nor_measured_until_it_is_approved_ag
     ledger = strict(place)
     ledger.approve("takeaway", PLAN, "officer", "", runs=5)
     done, open_run = ledger.record_measurement(reserve(ledger, 1), measurement()), reserve(ledger, 2)
+    stream = ledger.reserve(key_number(4), TERMS, COST, "", plan=PLAN, horizon=("2026-01-01", "2026-01-31"))
+    ledger.record_day(stream, MeasuredDay("2026-01-01", measurement()))
     assert ledger.revoke("takeaway", PLAN, "chief", "stop").left == 0
     for refused in (
         lambda: reserve(ledger, 2),
         lambda: ledger.check_payable(key_number(2), COST, plan=PLAN),
         lambda: ledger.record_measurement(open_run, measurement()),
         lambda: reserve(ledger, 3),
+        lambda: reserve(ledger, 4),  # its next day, before its rows are read
+        lambda: ledger.check_payable(key_number(4), COST, plan=PLAN),
     ):
         with pytest.raises(BudgetError, match="revoked"):
             refused()

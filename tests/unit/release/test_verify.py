@@ -74,7 +74,7 @@ def test_a_file_that_the_disk_cannot_read_is_named(made: tuple[Path, Ledger], mo
     def broken(path: Path) -> str:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("dplib.release.verify.file_sha256", broken)
+    monkeypatch.setattr("dplib.release.manifest.file_sha256", broken)
     checks = verify_files(release)
     assert bad(checks) == {"changed files"}
     assert "report.html" in next(check.detail for check in checks if check.name == "changed files")

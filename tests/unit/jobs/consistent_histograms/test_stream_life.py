@@ -94,6 +94,35 @@ def test_other_publish_settings_make_final_numbers_anew_and_a_version_is_never_r
     assert shop.day(days(8)[0]).name == "000004"
 
 
+def test_a_stream_is_closed_whose_first_weeks_were_never_measured(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    before = shop.day(*days(*range(7, 14)))
+    outcome = dplib("stream", "close", "--config", str(shop.config), "--why", "over")
+    assert outcome.code == 0, outcome.err
+    assert content(outcome.release / "published") == content(before / "published")
+
+
+def test_what_is_lost_or_changed_of_a_version_is_made_anew(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    version = shop.day(*days(*range(7)))
+    whole = content(version / "published")
+
+    def damage(name: str) -> None:
+        place = version / name
+        place.write_bytes(place.read_bytes()[::-1])
+
+    for day, name in ((7, "published/top-00000.parquet"), (8, "manifest.json")):
+        damage(name)
+        version = shop.day(days(day)[0])
+        assert content(version / "published").items() >= whole.items()
+    shutil.rmtree(version)
+    version = shop.day(days(9)[0])
+    damage("estimates/top-00001.parquet")  # the page says what was revised
+    outcome = dplib("stream", "close", "--config", str(shop.config), "--why", "over")
+    assert outcome.code == 0, outcome.err
+    assert content(outcome.release / "published").items() >= whole.items()
+
+
 def test_a_stream_stays_where_it_began(tmp_path: Path) -> None:
     shop = new_stream(tmp_path)
     first = shop.day(days(0)[0])

@@ -114,6 +114,24 @@ def test_a_driver_that_dies_at_a_step_is_followed_by_one_that_finishes_its_day(
     assert staged(shop) == []
 
 
+def test_a_slow_publication_does_not_take_readers_back(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    slow = shop.measure(days(0)[0])
+    version = shop.day(days(1)[0])
+    assert shop.publish(shop.prepared(days(0)[0]), slow) == version
+    assert shop.entries()[2:] == ["reserve", "day", "day", "publish"]
+    assert [path.name for path in shop.stream.iterdir() if path.name.isdecimal()] == [version.name]
+    assert staged(shop) == []
+
+
+def test_what_a_crash_left_beside_a_day_in_its_place_is_removed(tmp_path: Path) -> None:
+    left, name = tmp_path / f".staging-s-{0:016x}" / "chosen", days(0)[0]
+    left.mkdir(parents=True)
+    (tmp_path / "s" / MEASUREMENT / name).mkdir(parents=True)
+    assert place_day(tmp_path, "s", name, left.parent.name).is_dir()
+    assert not left.parent.exists()
+
+
 def test_a_close_that_dies_is_finished_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shop = new_stream(tmp_path)
     shop.day(days(0)[0])

@@ -23,7 +23,7 @@ from dplib.release.tables import read_table
 from dplib.workflow import stream as stream_module
 from dplib.workflow.stream import measure_day
 from tests.support.jobs import content, dplib
-from tests.support.stream_shop import StreamShop, days, new_stream
+from tests.support.stream_shop import StreamShop, days, new_stream, noisy_counts
 
 CHANGING = [
     {"totals": {"drinks": ["milk", "tea"]}, "measured": True},
@@ -32,16 +32,6 @@ CHANGING = [
 
 PACKAGES = [{"packages": {"breakfast": {"bread": 2, "milk": 1}, "lunch": {"bread": 1, "tea": 1}}}]
 """Rows are packages, whose two counts decide those of three items."""
-
-
-def noisy_counts(shop: StreamShop, design: Design) -> FloatArray:
-    """All that was measured, shape (n_nodes, n_series); NaN elsewhere."""
-    found = np.full((design.tree.n_nodes, len(design.series)), np.nan)
-    for place in (shop.stream / "measurement").iterdir():
-        rows = read_table(place, ["item", "node", "noisy"])
-        for item, node, noisy in zip(*(rows.column(name).to_pylist() for name in rows.column_names), strict=True):
-            found[node, design.series_number[item]] = noisy
-    return found
 
 
 def dense(shop: StreamShop, design: Design, waiting: list[tuple[int, int]]) -> tuple[FloatArray, ...]:
@@ -57,7 +47,7 @@ def dense(shop: StreamShop, design: Design, waiting: list[tuple[int, int]]) -> t
         for series in np.flatnonzero(np.isfinite(noisy[node])):
             row = np.zeros(shape)
             for day, number in zip(own, at, strict=True):
-                row[day] = design.constraints.incidence[number].toarray()[series]
+                row[day] = design.constraints.incidence[number].toarray()[series] * design.constraints.valid[number]
             rows.append(row.reshape(-1))
             values.append(noisy[node, series])
             weights.append(1 / design.variance[node, series])
@@ -75,18 +65,26 @@ HOLES = [
 ]
 
 
-@pytest.mark.parametrize("constraints", [[], CHANGING[:1], CHANGING])
+NEW_ITEM = {"file": "items.csv", "columns": ["product"], "first_day": "from"}
+
+
+@pytest.mark.parametrize("constraints", [[], CHANGING[:1], CHANGING, NEW_ITEM])
 @pytest.mark.parametrize("order", HOLES)
 def test_answers_are_least_squares_over_the_nodes_that_closed(
-    tmp_path: Path, constraints: list[object], order: list[int]
+    tmp_path: Path, constraints: object, order: list[int]
 ) -> None:
-    shop = new_stream(tmp_path, constraints=constraints, stream__levels=["2 weeks", "week", "day"])
+    (tmp_path / "items.csv").write_text("product,from\nbread,\nmilk,2026-02-04\ntea,\n")
+    changes = {"domain__items": NEW_ITEM} if constraints is NEW_ITEM else {"constraints": constraints}
+    shop = new_stream(tmp_path, stream__levels=["2 weeks", "week", "day"], **changes)
+    first = 9 if constraints is NEW_ITEM else 0
+    shop.counts[:first, 1] = 0
     version = shop.set(stream__shares=[3, 1, 2]).day(*days(*order))
     design, manifest = shop.prepared().design, load_manifest(version)
     # The constraints of days before and from the ninth on differ: what a missing day takes up is not all of the rest.
-    waiting = [(0, 14), (7, 14)] if (constraints, order) == (CHANGING, HOLES[3]) else []
+    waiting = [(0, 14), (7, 14)] if order == HOLES[3] and constraints in (CHANGING, NEW_ITEM) else []
     expected, covariance, known = dense(shop, design, waiting)
-    for lo, hi in [(0, 3), (4, 7), (8, 9), (0, 9), (0, 7), (3, 4), (2, 6), (0, 14), (5, 8), (2, 3), (2, 18), (16, 19)]:
+    asked_for = [(0, 3), (4, 7), (8, 9), (0, 9), (0, 7), (3, 4), (2, 6), (0, 14), (5, 8), (2, 3), (2, 18), (16, 19)]
+    for lo, hi in (each for each in [*asked_for, (9, 12), (10, 14)] if each[0] >= first):
         ends = [dt.date.fromisoformat(date) for date in days(lo, hi - 1)]
         asked = np.zeros(expected.shape)
         asked[lo:hi, 1] = 1

@@ -10,15 +10,16 @@ import pytest
 from dplib.arrays import IntArray
 from dplib.errors import ConfigError, IntegrityError
 from dplib.jobs.consistent_histograms import stream_measure
-from dplib.ledger.runs import Run
-from dplib.release.chosen_table import ChosenTable
-from dplib.release.staging import check_writable
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import MeasuredDay, Run
+from dplib.release.chosen_table import ChosenRows, ChosenTable
+from dplib.release.staging import Staging, check_writable
 from dplib.release.tables import read_table
 from dplib.workflow import stream as stream_module
 from dplib.workflow.run_keys import MeasurementKeys
-from dplib.workflow.stream import measure_day, version_of
+from dplib.workflow.stream import end_stream, measure_day, version_of
 from tests.support.jobs import content, dplib
-from tests.support.stream_shop import CustomerShop, days, new_customers, new_stream
+from tests.support.stream_shop import CustomerShop, days, new_customers, new_stream, noisy_counts
 
 Line = tuple[str, int, int, int]
 WEEK = {"stream__horizon": ["2026-01-26", "2026-02-01"], "stream__levels": ["week", "day"]}
@@ -32,13 +33,7 @@ def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def measured(shop: CustomerShop) -> IntArray:
     """What the stream measured, shape (n_nodes, n_series)."""
-    design = shop.prepared().design
-    found = np.zeros((design.tree.n_nodes, len(design.series)), np.int64)
-    for place in (shop.stream / "measurement").iterdir():
-        rows = read_table(place, ["item", "node", "noisy"])
-        for item, node, noisy in zip(*(rows.column(name).to_pylist() for name in rows.column_names), strict=True):
-            found[node, design.series_number[item]] = noisy
-    return found
+    return np.nan_to_num(noisy_counts(shop, shop.prepared().design)).astype(np.int64)
 
 
 def some_lines(generator: np.random.Generator, customers: list[str], n_days: int) -> list[Line]:
@@ -200,6 +195,33 @@ def test_who_loses_a_race_counts_again_after_the_winner(tmp_path: Path, no_noise
     found, design = measured(shop), shop.prepared().design
     assert found[design.tree.level_slice(1), 0].tolist() == [2, 1, 0, 0, 0, 0, 0]
     assert not shop.ledger.audit()
+
+
+def test_a_stream_that_is_closed_beside_a_run_keeps_no_chosen_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop, record = new_customers(tmp_path, **WEEK), Ledger.record_day
+    shop.lines = [("ann", 0, 0, 1)]
+
+    def closed_then(ledger: Ledger, run: Run, day: MeasuredDay) -> Run:
+        found = record(ledger, run, day)
+        end_stream(shop.ledger, found, shop.output, "over")
+        return found
+
+    monkeypatch.setattr(Ledger, "record_day", closed_then)
+    assert shop.measure(*days(0)).is_closed
+    assert {path.name for path in shop.output.iterdir()} == {".lock", shop.stream.name}
+
+
+def test_what_a_dead_run_chose_is_gone_once_its_stream_is_closed(tmp_path: Path) -> None:
+    shop = new_customers(tmp_path, **WEEK)
+    shop.lines = [("ann", 0, 0, 1)]
+    run = shop.measure(*days(0))
+    dead = Staging(shop.output, run.release_id)
+    table_of(shop).add(ChosenRows.together([]), dead.path, bytes(16))
+    dead.__exit__(None, None, None)
+    end_stream(shop.ledger, run, shop.output, "over")
+    assert {path.name for path in shop.output.iterdir()} == {".lock", shop.stream.name}
 
 
 def test_a_retry_repeats_its_bytes_and_what_nobody_recorded_is_gone(
