@@ -16,6 +16,7 @@ from dplib.config.names import BLANKS, MAX_BYTES
 from dplib.config.paths import local_path, read_text
 from dplib.config.sections import Section
 from dplib.config.table_text import delimiter_of
+from dplib.config.yaml_text import CONTROLS
 from dplib.errors import ConfigError
 from dplib.validate import did_you_mean, require
 
@@ -97,8 +98,13 @@ def _rows(file: str, base: Path, setting: str, item: ItemColumns, others: list[s
         if header.count(name) != 1:
             hint = did_you_mean(name, header) if name not in header else ", which stands there twice"
             raise ConfigError(setting, f"name columns of {file}", f"{name}{hint}")
+    places = [header.index(name) for name in (*own, *others)]
+    found: list[tuple[str, list[str]]] = []
     for row in rows:
         shown = f"{len(row)} in place of {len(header)}"
         require(len(row) == len(header), setting, "have as many cells in each row as in its header", shown)
-    places, named = [header.index(name) for name in others], [header.index(name) for name in own]
-    return [(NAME_SEPARATOR.join(row[n] for n in named), [row[place] for place in places]) for row in rows]
+        cells = [row[place] for place in places]
+        plain = CONTROLS.search("".join(cells)) is None
+        require(plain, setting, "hold values without control characters", f"one in row {len(found) + 1}")
+        found.append((NAME_SEPARATOR.join(cells[: len(own)]), cells[len(own) :]))
+    return found

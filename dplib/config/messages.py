@@ -39,6 +39,8 @@ _RULES = {
     "less_than_equal": "be at most {le}",
     "string_pattern_mismatch": "match the pattern {pattern}",
     "literal_error": "be {expected}",
+    "too_short": "hold at least {min_length}",
+    "too_long": "hold at most {max_length}",
 }
 """Rules by pydantic's type of error; anything else keeps pydantic's words."""
 

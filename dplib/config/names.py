@@ -60,7 +60,7 @@ class ListFile(Section):
 
     def _cells(self, text: str, setting: str, column: str) -> list[str]:
         try:
-            reader = csv.DictReader(text.splitlines(), delimiter=delimiter_of(text, [column]))
+            reader = csv.DictReader(text.splitlines(), delimiter=delimiter_of(text, [column]), strict=True)
             known = [name for name in reader.fieldnames or () if name]
             if column not in known:
                 shown = column + did_you_mean(column, known)

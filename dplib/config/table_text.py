@@ -28,19 +28,22 @@ def with_row(table: str, row: Mapping[str, str]) -> str:
 def with_names(table: str, columns: Sequence[str], names: Collection[str], separator: str) -> str:
     """The text of a table with the rows only whose cells in some columns, joined, are one of some names.
 
-    Lines that are no CSV, or lack a cell, stay for those to refuse who read them.
+    A text that is no CSV, and lines that lack a cell, stay for those to refuse who read them.
     """
     sign, kept = delimiter_of(table, columns), set(names)
     header = _header(table, sign)
     if not set(columns) <= set(header):
         return table
     places = [header.index(name) for name in columns]
-    rows = csv.reader(io.StringIO(table, newline=""), delimiter=sign)
+    rows = csv.reader(io.StringIO(table, newline=""), delimiter=sign, strict=True)
 
     def stays(row: Sequence[str]) -> bool:
         return len(row) != len(header) or separator.join(row[place].strip() for place in places) in kept
 
-    return _text((row for number, row in enumerate(rows) if not number or stays(row)), sign)
+    try:
+        return _text((row for number, row in enumerate(rows) if not number or stays(row)), sign)
+    except csv.Error:
+        return table
 
 
 def delimiter_of(table: str, names: Iterable[str]) -> str:
@@ -52,7 +55,10 @@ def delimiter_of(table: str, names: Iterable[str]) -> str:
 def _header(table: str, sign: str) -> list[str]:
     # The first line alone: a quote that is not closed would take the whole table.
     line = next(iter(table.splitlines()), "")
-    return [name.strip() for name in next(csv.reader([line], delimiter=sign), [])]
+    try:
+        return [name.strip() for name in next(csv.reader([line], delimiter=sign), [])]
+    except csv.Error:  # a longer name than the reader takes: who reads the table refuses it
+        return []
 
 
 def _text(rows: Iterable[Sequence[str]], sign: str = ",") -> str:

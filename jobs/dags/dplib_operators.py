@@ -246,7 +246,9 @@ class DplibSubmitOperator(SparkSubmitOperator):
             return
         try:
             self._submit(context, "--date", day, *given)
-        except Exception as error:  # of many types, even for one failure; a task that is stopped ends by another kind
+        except Exception as error:
+            # The hook raises AirflowException, RuntimeError, ValueError and what Python raises, and none says what the
+            # driver's end means: `_end` asks its exit code. A task that is stopped ends by a BaseException, not here.
             code, said = self._end(str(error), day)
             ended("spark-submit", code, said)
 
@@ -266,7 +268,8 @@ class DplibSubmitOperator(SparkSubmitOperator):
             return False
         try:
             self._submit(context, "--dates", f"{day}..{last}")
-        except Exception as error:  # as above: what became of the own day is asked of the ledger
+        except Exception as error:
+            # Of as many types as in `execute`. A later day may have ended the session: the ledger knows the own day.
             self.log.warning("the session of %s to %s ended early: %s", day, last, self._end(str(error), day)[1])
             return self._is_done(day, given)
         return True

@@ -11,6 +11,7 @@ from dplib.config.key_input import KeyInput
 from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.jobs.consistent_histograms.job import JOB
 from dplib.spark.rows.bins import BIN_RULES, judge_values
+from dplib.spark.rows.inspect import inspect_values
 from dplib.spark.rows.keys import judge_keys, open_keys
 from tests.support.jobs import dplib, new_shop, refuse_spark, require_refused
 
@@ -52,6 +53,11 @@ def test_groups_that_are_not_declared_count_in_the_other_one(spark: SparkSession
     found = judge_values(frame, HistogramInput.model_validate(given), domain).collect()
     assert [row["day"] for row in found[:3]] == [0, 1, 1]
     assert [row["failed"] and BIN_RULES[row["failed"]] for row in found[3:]] == [*BIN_RULES[3:] * 2, BIN_RULES[2]]
+    # Their owner sees which these are.
+    seen = inspect_values(frame, HistogramInput.model_validate(given), domain, 1)
+    assert seen.values["group is listed"] == [("south", 1)]
+    assert [tuple(each) for each in seen.rules[3:5]] == [("group is declared", 3, 2), ("group is listed", 2, 1)]
+    seen.require_some_kept()
 
 
 def test_keys_are_released_as_they_are_folded(spark: SparkSession, tmp_path: Path) -> None:
@@ -64,7 +70,7 @@ def test_keys_are_released_as_they_are_folded(spark: SparkSession, tmp_path: Pat
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"input__fold": ["cases"]}, "input.fold.0 must be 'case' or 'spaces', got cases"),
-    ({"input__fold": []}, "input.fold must"),
+    ({"input__fold": []}, "input.fold must hold at least 1, got []"),
     ({"input__fold": ["case", "case"]}, "input.fold must name each difference once, got case twice"),
     ({"domain__items": ["Bread", "bread"]}, "domain.items must hold names that differ by more than case (input.fold)"),
 ]

@@ -83,8 +83,8 @@ def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, for
 
     Returns:
         the columns of `bin_rows`, and ``failed``: the index in `BIN_RULES` of the first rule that the row fails, null
-        where it counts; for the owner ``series`` (the group) and ``shown`` (the text that the failed rule judged) and
-        ``content`` (all texts).
+        where it counts; for the owner ``series`` (the group), ``shown`` (the text that the failed rule judged),
+        ``content`` (all texts) and, where there is a group of the rest, ``undeclared`` (the one that a row names).
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     with_unit = "unit" in types
@@ -103,7 +103,7 @@ def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, for
         columns.append(read_column("value").cast("binary").alias("text"))
         both = [read_column(name).alias(name) for name in ("value", "group") if name in types]
         columns.append(F.to_json(F.struct(*both)).cast("binary").alias("content"))
-        schema += ", shown binary, content binary"
+        schema += ", shown binary, content binary" + ", undeclared binary" * (domain.other is not None)
     judged = rows.select(*columns).mapInArrow(_judge(domain, with_unit, source.fold), schema)
     if with_unit:
         judged = judged.withColumn("unit", F.col("unit").cast("string"))
@@ -127,7 +127,8 @@ def _judge(domain: BinDomain, with_unit: bool, fold: Sequence[Fold] | None) -> C
                 group = _index(named, groups)
                 if domain.other is not None:
                     given = pc.fill_null(pc.greater(pc.binary_length(named), 0), False).to_numpy(zero_copy_only=False)
-                    group = np.where((group < 0) & given, np.int32(domain.other), group)
+                    undeclared = (group < 0) & given
+                    group = np.where(undeclared, np.int32(domain.other), group)
             failed = np.where(group < 0, _GROUP, -1)
             failed = np.where(bins < 0, _BIN, failed)
             failed = np.where(readable, failed, _VALUE)
@@ -141,6 +142,9 @@ def _judge(domain: BinDomain, with_unit: bool, fold: Sequence[Fold] | None) -> C
             if "text" in batch.schema.names:
                 arrays += [_judged_text(batch, failed), batch.column("content").cast(pa.binary())]
                 names += ["shown", "content"]
+                if domain.other is not None:
+                    arrays.append(pc.if_else(pa.array(undeclared), batch.column("group").cast(pa.binary()), None))
+                    names.append("undeclared")
             first = pa.array(failed.astype(np.int32), pa.int32(), mask=failed < 0)
             yield pa.RecordBatch.from_arrays([first, *arrays], names=["failed", *names])
 

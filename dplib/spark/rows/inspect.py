@@ -24,7 +24,7 @@ from dplib.spark.rows.wide import by_cell, judge_events
 
 IN_QUANTITY_CAP, POSITIVE = "quantity is within its cap", "quantity is at least 1"
 IN_DAY_CAP, IN_UNIT_CAP = "rows are within the cap a day", "rows are within the cap a unit"
-LISTED = "name is listed"
+LISTED, GROUP_LISTED = "name is listed", "group is listed"
 DAY_RULE, NAME_RULE = RULES[1], RULES[3]
 MAX_TEXTS = 500
 """Unreadable texts, the most frequent ones, by which a date pattern is guessed."""
@@ -51,21 +51,20 @@ def inspect_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, 
     written = rows.schema["day"].dataType.typeName() == "string"
     hints = date_hints(judged, found, DAY_RULE, source.date_format) if written else []
     if domain.other is not None:
-        found = _with_undeclared(found, judged)
+        found = _with_undeclared(found, judged, len(RULES), LISTED)
     hints += name_hints(found, NAME_RULE if domain.other is None else LISTED, domain.names)
     return replace(found, hints=hints + missing_hint("names", domain.names, [each.name for each in found.losses]))
 
 
-def _with_undeclared(found: Inspection, judged: DataFrame) -> Inspection:
-    """The same with the rows that count as other, and the most frequent of their names."""
+def _with_undeclared(found: Inspection, judged: DataFrame, place: int, listed: str) -> Inspection:
+    """The same with the rows that count as other, and the most frequent of their names, as a rule at a place."""
     rows = judged.where(F.col("failed").isNull() & F.col("undeclared").isNotNull())
     with quiet_spark_errors("inspect the rows"):
         n_rows = rows.count()
-        values = dropped_values(rows.select(F.lit(0).alias("failed"), F.col("undeclared").alias("shown")), [LISTED])
-    place = len(RULES)
-    rule = RuleCount(LISTED, found.rules[place - 1].kept - n_rows, n_rows)
+        values = dropped_values(rows.select(F.lit(0).alias("failed"), F.col("undeclared").alias("shown")), [listed])
+    rule = RuleCount(listed, found.rules[place - 1].kept - n_rows, n_rows)
     rules = [*found.rules[:place], rule, *found.rules[place:]]
-    return replace(found, rules=rules, values=found.values | values, changing=found.changing | {LISTED})
+    return replace(found, rules=rules, values=found.values | values, changing=found.changing | {listed})
 
 
 def inspect_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, max_rows: int) -> Inspection:
@@ -78,7 +77,8 @@ def inspect_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, m
         max_rows: cap of a unit's rows.
 
     Returns:
-        as `inspect_judged`; and hints: a date pattern, categories and groups that are close to declared ones.
+        as `inspect_judged`; and hints: a date pattern, categories and groups that are close to declared ones. Where
+        undeclared groups count as other: the rule ``group is listed`` (dropped: rows that do), with them.
     """
     judged = judge_values(rows, source, domain, for_owner=True)
     names = domain.groups or ("all bins",)
@@ -89,7 +89,9 @@ def inspect_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, m
     if domain.categories is not None:
         hints += name_hints(found, BIN_RULES[2], domain.categories)
     if domain.groups is not None:
-        hints += name_hints(found, BIN_RULES[3], names)
+        if domain.other is not None:
+            found = _with_undeclared(found, judged, len(BIN_RULES), GROUP_LISTED)
+        hints += name_hints(found, BIN_RULES[3] if domain.other is None else GROUP_LISTED, names)
         hints += missing_hint("groups", names, [each.name for each in found.losses])
     return replace(found, hints=hints)
 
@@ -216,7 +218,7 @@ def name_hints(found: Inspection, rule: str, names: Sequence[str]) -> list[str]:
         close = get_close_matches(value, names, n=1, cutoff=0.75)
         same = next((name for name in names if name.casefold() == value.casefold()), None)
         if same or close:
-            what = "Counted as other" if rule == LISTED else "Dropped as undeclared"
+            what = "Counted as other" if rule in found.changing else "Dropped as undeclared"
             hints.append(f"{what}: {value}. Declared is: {same or close[0]}.")
     return hints
 

@@ -1,5 +1,6 @@
 """Totals, packages and items from columns of public tables are what they would be if they were typed."""
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,32 @@ def test_rows_of_wrong_lengths_are_refused_and_empty_last_cells_are_not(tmp_path
         TotalsTable.model_validate(TOTALS).read(tmp_path, "x", frozenset(["tea"]))
     for sign in ",;\t|":
         assert with_row(f"sku{sign}from\na{sign}\n", {"sku": "b"}) == f"sku{sign}from\na{sign}\nb{sign}\n"
+
+
+NAMED = {"columns": ["name"], "attributes": ["department"]}
+
+
+def test_what_no_reader_of_tables_takes_is_refused_by_name(tmp_path: Path) -> None:
+    """Longer names and values than it takes, a quote that is not closed, and signs that no name may hold."""
+    (tmp_path / "wanted.txt").write_text("tea\n", encoding="utf-8")
+    only = {"only": {"file": "wanted.txt"}}
+    day = dt.date(2024, 1, 1)
+    for text in (
+        f"{'n' * 200_000},department\n",
+        f"name,department\ntea,{'n' * 200_000}\n",
+        'name,department\ntea,"x\n',
+    ):
+        (tmp_path / "products.csv").write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"x\.file must be a CSV file, got products\.csv: "):
+            TotalsTable.model_validate(TOTALS).read(tmp_path, "x", frozenset(["tea"]))
+        for more, added in (({}, None), (only, None), ({}, {"name": "rest", "department": "none"})):
+            with pytest.raises(ConfigError, match=r"domain\.items\.file must be a CSV file, got products\.csv: "):
+                ItemTable.model_validate({"file": "products.csv"} | NAMED | more).read(tmp_path, day, day, added)
+        with pytest.raises(ConfigError, match=r"x\.file must be a CSV file, got products\.csv: "):
+            ListFile(file="products.csv", column="department").names(tmp_path, "x")
+    (tmp_path / "products.csv").write_text("name,department\ntea,dri\x1fnks\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"x must hold values without control characters, got one in row 1"):
+        TotalsTable.model_validate(TOTALS).read(tmp_path, "x", frozenset(["tea"]))
 
 
 def test_only_some_items_of_the_master_are_counted(tmp_path: Path) -> None:
