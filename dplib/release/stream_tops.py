@@ -103,8 +103,7 @@ def read_days(
 
 def stream_details(state: StreamState[Any], version: StreamVersion, shaping: str) -> dict[str, Any]:
     """What a version's manifest says of its stream."""
-    tree, tops = state.tree, state.tops
-    final = [place for place, top in enumerate(tops.tolist()) if state.is_final(top)]
+    final = [place for place, top in enumerate(state.tops.tolist()) if state.is_final(top)]
     horizon = (state.date(0).isoformat(), state.date(len(state.days) - 1).isoformat())
     return {
         "horizon": list(horizon),
@@ -112,6 +111,6 @@ def stream_details(state: StreamState[Any], version: StreamVersion, shaping: str
         "shaping": shaping,
         "missing": holes(version.dates, horizon),
         "final": final,
-        "final_days": int(sum(state.days[tree.lo[top] : tree.hi[top]].sum() for top in tops[final])),
+        "final_days": int((state.days & state.final_days).sum()),
         "closed": version.is_closed,
     }

@@ -176,6 +176,14 @@ class GrowingTree:
         """Whether the numbers of a top change no more."""
         return self.is_closed or bool(self.days[self.tree.lo[top] : self.tree.hi[top]].all())
 
+    @cached_property
+    def final_days(self) -> BoolArray:
+        """Whether the numbers of a day change no more, shape (n_days,)."""
+        found = np.zeros(len(self.days), dtype=bool)
+        for top in self.tops.tolist():
+            found[self.tree.lo[top] : self.tree.hi[top]] = self.is_final(top)
+        return found
+
     def nodes_below(self, top: int) -> list[int]:
         """Roots of the pieces of a top's days, in their order; none where no day of it is measured."""
         tree = self.tree

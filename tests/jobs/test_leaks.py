@@ -18,11 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from dplib.ledger.runs import Run
+from dplib.mechanisms.chosen_rows import pseudonym
 from dplib.secret.secret import Secret
 from dplib.spark.engine.session import QUIET
 from dplib.workflow.run_keys import RunKeys
 from tests.support.every_job import JOBS, new_place_of
 from tests.support.jobs import ROOT, Outcome, Shop, python_process
+from tests.support.stream_shop import days, new_customers
 
 pytestmark = pytest.mark.pictures
 N_ROWS, N_KEPT = 7919, 283
@@ -30,16 +32,20 @@ N_ROWS, N_KEPT = 7919, 283
 QUANTITY, COORDINATE, STRANGER = "999983", "17.982451653", "CanaryStranger"
 """A quantity within its cap, alone in its cell; a coordinate; a name outside of the domain."""
 UNIT = "CanaryUnit"
+STREAM = "a stream of customers"
+SUNDAY = days(6)[0]
+"""A day on which a week closes."""
 KEY = hashlib.sha256(b"a key that looks random, so that no table holds its bytes by chance").digest()
 
 
 def rows_of(job: str) -> list[tuple[Any, ...]]:
     """7919 rows, of which 283 count."""
     kept, others = range(N_KEPT), range(N_ROWS - N_KEPT)
-    if job == "consistent-histograms":
-        rows = [("2024-01-02", "milk", QUANTITY, f"{UNIT}0")]
-        rows += [("2024-01-01", "bread", "1", f"{UNIT}{number}") for number in kept[1:]]
-        return rows + [("2024-01-03", STRANGER, QUANTITY, f"{UNIT}x{number}") for number in others]
+    if job in ("consistent-histograms", STREAM):
+        dates = days(0, 1, 2) if job == STREAM else ["2024-01-01", "2024-01-02", "2024-01-03"]
+        rows = [(dates[1], "milk", QUANTITY, f"{UNIT}0")]
+        rows += [(dates[0], "bread", "1", f"{UNIT}{number}") for number in kept[1:]]
+        return rows + [(dates[2], STRANGER, QUANTITY, f"{UNIT}x{number}") for number in others]
     if job == "range-histograms":
         rows = [("3.982451653", "north", f"{UNIT}{number}") for number in kept]
         return rows + [("5", STRANGER, f"{UNIT}x{number}") for number in others]
@@ -55,12 +61,14 @@ def rows_of(job: str) -> list[tuple[Any, ...]]:
 
 def place_of(job: str, folder: Path) -> Shop:
     """A place of a job with these rows, Spark's event log on, and all temporary files below it."""
-    place = new_place_of(job, folder).rows(rows_of(job))
+    place = (new_customers(folder) if job == STREAM else new_place_of(job, folder)).rows(rows_of(job))
     (folder / "shop.key").write_text(KEY.hex())
     for name in ("events", "temporary"):
         (folder / name).mkdir()
-    if job == "consistent-histograms":
+    if job in ("consistent-histograms", STREAM):
         place.set(privacy__max_quantity=1_000_000)
+    if job == STREAM:
+        place.set(privacy__budget={"rho": 10}, privacy__max_rows_per_unit=1, privacy__max_rows_per_day=1)
     conf = {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",
@@ -75,7 +83,7 @@ def keys_of(run: Run) -> Iterator[bytes]:
     """The secret and all keys that the driver derives from it for a run, but for that of the noise."""
     secret = Secret(KEY)
     keys = RunKeys.derive(secret, run)
-    yield from (KEY, keys.bounding, keys.digest, keys.parent)
+    yield from (KEY, keys.bounding, keys.digest, keys.chosen, keys.parent)
 
 
 def forms(key: bytes) -> Iterator[bytes]:
@@ -101,12 +109,12 @@ def stands_in(number: str, text: bytes) -> bool:
     return re.search(rb"(?<![\d.])" + re.escape(number.encode()) + rb"(?![\d.]\d)(?!\d)", text) is not None
 
 
-def killed_run(place: Shop) -> Outcome:
+def killed_run(place: Shop, words: list[str]) -> Outcome:
     found = python_process(
         "-m",
         "tests.support.fault_points",
         "before the measurement is recorded",
-        *("run", place.job, "--config", str(place.config)),
+        *("run", place.job, "--config", str(place.config), *words),
         TMPDIR=f"{place.folder}/temporary",
         DPLIB_LOG="json",
     )
@@ -126,6 +134,16 @@ def check_values(texts: dict[str, bytes]) -> None:
             assert not shown, (name, value)
 
 
+def check_table(texts: dict[str, bytes], key: bytes) -> None:
+    """What stands for a customer is in the private table of chosen rows alone."""
+    name = pseudonym(f"{UNIT}0".encode(), key)
+    is_private = {path: "/chosen/" in path or "/.chosen-" in path for path in texts}
+    assert any(repr(name).encode() in text for path, text in texts.items() if is_private[path])
+    for path, text in texts.items():
+        found = any(form in text for form in (name, name.hex().encode(), repr(name).encode()))
+        assert is_private[path] or not found, path
+
+
 def check_keys(texts: dict[str, bytes], keys: list[bytes]) -> None:
     for name, text in texts.items():
         for number, key in enumerate(keys):
@@ -134,10 +152,10 @@ def check_keys(texts: dict[str, bytes], keys: list[bytes]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("job", [*JOBS, STREAM])
 def test_nothing_private_is_said_or_left_behind(job: str, tmp_path: Path) -> None:
-    place = place_of(job, tmp_path)
-    killed = killed_run(place)
+    place, words = place_of(job, tmp_path), ["--date", SUNDAY] if job == STREAM else []
+    killed = killed_run(place, words)
     (run,) = place.ledger.runs(place.settings["dataset"])
     keys = list(keys_of(run))
     # Java notices that its driver is gone and removes its temporary files.
@@ -152,15 +170,19 @@ def test_nothing_private_is_said_or_left_behind(job: str, tmp_path: Path) -> Non
     left["ledger"] = (tmp_path / "ledger.db").read_bytes()
     check_keys(left, keys)
     check_values(left)
+    if job == STREAM:
+        check_table(left, keys[3])
     # The release, whole, by a process without the log.
-    whole = place.run()
+    whole = place.run(*words)
     (run,) = place.ledger.runs(place.settings["dataset"])
-    assert run.measurement is not None
-    noise_key = RunKeys.derive(Secret(KEY), run).measurement(bytes.fromhex(run.measurement.data_digest))
+    (measurement,) = run.stored
+    noise_key = RunKeys.derive(Secret(KEY), run).measurement(bytes.fromhex(measurement.data_digest))
     said = {"stdout": whole.out.encode(), "stderr": whole.err.encode() + killed.err.encode()}
     said |= readable(whole.release) | {"ledger": (tmp_path / "ledger.db").read_bytes()}
     check_keys(said | left, [*keys, noise_key])
     check_values(said)
+    if job == STREAM:
+        check_table(said | readable(place.output), keys[3])
     for name, text in said.items():
         # Digits of a digest are no number of rows.
         text = re.sub(rb"[0-9a-f]{32,}", b"", text)
@@ -168,7 +190,7 @@ def test_nothing_private_is_said_or_left_behind(job: str, tmp_path: Path) -> Non
         for number in (N_ROWS, N_ROWS - N_KEPT, *((N_KEPT,) if name in ("stderr", "ledger") else ())):
             assert not stands_in(str(number), text), (name, number)
     # The digest of the counts and the key's hash are the ledger's own.
-    digest = run.measurement.data_digest.encode()
+    digest = measurement.data_digest.encode()
     assert all(digest not in text for name, text in (said | left).items() if name != "ledger")
 
 

@@ -39,9 +39,14 @@ def patch(owner: Any, name: str, change: Callable[[Callable[..., Any]], Callable
     setattr(owner, name, change(getattr(owner, name)))
 
 
-def before(owner: Any, name: str) -> Callable[[], None]:
-    """Die when a function is called."""
-    return lambda: patch(owner, name, lambda _: lambda *_a, **_k: die())
+def before(owner: Any, *names: str) -> Callable[[], None]:
+    """Die when one of some functions is called."""
+
+    def change() -> None:
+        for name in names:
+            patch(owner, name, lambda _: lambda *_a, **_k: die())
+
+    return change
 
 
 def after(owner: Any, name: str, then: Callable[[], None] = die, times: int = 1) -> Callable[[], None]:
@@ -102,7 +107,7 @@ POINTS: dict[str, Callable[[], None]] = {
     "after the reservation": after(Ledger, "reserve"),
     "before the first table": before(pyarrow.parquet, "write_table"),
     "in the middle of the first table": halfway_through_a_table,
-    "before the measurement is recorded": before(Ledger, "record_measurement"),
+    "before the measurement is recorded": before(Ledger, "record_measurement", "record_day"),
     "in the transaction that records the measurement": after(Writer, "append", times=2),
     "after the measurement is recorded": after(Ledger, "record_measurement"),
     "after the measurement is in place": after(storing, "store_measurement"),

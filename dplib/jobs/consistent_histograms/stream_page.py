@@ -90,9 +90,6 @@ def _charts(
 ) -> tuple[SeriesChart, ...]:
     """Every level of what is measured; numbers that may change are marked."""
     design, tree, known = state.design, state.design.tree, stream_errors(state)
-    final = np.zeros(tree.n_leaves, dtype=bool)
-    for top in state.tops.tolist():
-        final[tree.lo[top] : tree.hi[top]] = state.is_final(top)
     levels = []
     for number in range(tree.n_levels - 1, -1, -1):
         nodes = np.arange(tree.n_nodes)[tree.level_slice(number)]
@@ -101,7 +98,7 @@ def _charts(
         if len(nodes) < 2 and name != "day":
             continue
         values = estimates[nodes], errors[nodes], None if counts is None else counts[nodes]
-        open_ = ~final[tree.lo[nodes]]
+        open_ = ~state.final_days[tree.lo[nodes]]
         levels.append(LevelCounts(name, tree.lo[nodes], tree.hi[nodes], *values, open_, "preliminary"))
     order = np.argsort(-np.nansum(estimates[tree.leaf_nodes], axis=0), kind="stable")
     return series_charts(design, levels, order, lambda lo, hi, series: known.sum_half_width(lo, hi, np.array([series])))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dplib.arrays import BoolArray, FloatArray, IntArray
+from dplib.arrays import FloatArray, IntArray
 from dplib.estimates.stream_errors import StreamErrors
 from dplib.estimates.stream_state import StreamState
 from dplib.jobs.range_histograms.charts import CHARTS, MAX_LAWS, MAX_POINTS, MAX_ROWS, alt_text
@@ -77,14 +77,6 @@ def _name(design: Design, group: int) -> str:
     return design.series[group] if design.bins.grouped else "all rows"
 
 
-def _final(state: StreamState[Design]) -> BoolArray:
-    """Whether the numbers of a day change no more, shape (n_days,)."""
-    found = np.zeros(len(state.days), dtype=np.bool_)
-    for top in state.tops.tolist():
-        found[state.tree.lo[top] : state.tree.hi[top]] = state.is_final(top)
-    return found
-
-
 def _levels(
     state: StreamState[Design],
     known: StreamErrors[Design],
@@ -94,7 +86,7 @@ def _levels(
     counts: IntArray,
 ) -> list[ChoiceLevel]:
     """The nodes that have both numbers, level by level from the days up; those that may change are marked."""
-    tree, final = state.tree, _final(state)
+    tree = state.tree
     known_days = np.append(0, np.cumsum(state.days))
     whole = known_days[tree.hi] - known_days[tree.lo] == tree.hi - tree.lo
     before = np.concatenate([np.zeros_like(counts[:, :1]), np.cumsum(counts, axis=1)], axis=1)
@@ -117,9 +109,8 @@ def _levels(
         name = "day" if wide == 1 else f"{count_text(wide)} days"
         published = before[np.ix_(own, hi)] - before[np.ix_(own, lo)]
         values = estimates[np.ix_(own, nodes)], half, published
-        found.append(
-            ChoiceLevel(name, f"count {'a' if wide == 1 else 'for'} {name}", labels, *values, ~final[lo], "preliminary")
-        )
+        words = f"count {'a' if wide == 1 else 'for'} {name}"
+        found.append(ChoiceLevel(name, words, labels, *values, ~state.final_days[lo], "preliminary"))
     return found
 
 
