@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from dplib.config.sections import Exact, Section, Source
+from dplib.errors import ConfigError
 from dplib.trees.calendar import WEEKS, calendar_levels
 
 CalendarLevel = Literal["day", "week", "month", "quarter", "year"] | Annotated[str, Field(pattern=f"^{WEEKS}$")]
@@ -32,7 +33,15 @@ class Stream(Section):
     """Share of the budget of each level from the coarsest down, in any unit; equal where absent."""
 
     @model_validator(mode="after")
-    def _shares_of_levels(self) -> Self:
+    def _levels_and_shares(self) -> Self:
+        first, last = self.horizon
+        if self.levels != "auto" and first <= last:  # The section that gets these days says what is wrong with them.
+            try:
+                calendar_levels(first, last, self.levels)
+            except ConfigError as error:
+                raise ValueError(str(error.of("stream.levels"))) from None
+        if self.shares is not None and not (all(share >= 0 for share in self.shares) and sum(self.shares[-1:]) > 0):
+            raise ValueError("stream.shares must be numbers of at least 0, the last one above 0, got another")
         if self.levels == "auto" and self.shares is not None:
             raise ValueError("stream.shares must be absent where stream.levels is auto, which chooses them, got some")
         return self

@@ -33,8 +33,8 @@ WIDTH = 720.0
 _FEW = 60
 _LETTERS_ACROSS, _MIN_LETTERS = 100, 10
 """Letters of names that fit below an axis, and those that each name gets at least."""
-_MIN_DAYS = 4
-"""Days that an axis of time spans at least."""
+_MIN_DAYS = 5
+"""Days that stand on an axis of time; fewer have their names below them."""
 _LINES = ("contrast", "third", "muted")
 _MARKERS = ("D", "s", "^")
 _DASH: Any = {"marker": "_", "linestyle": "", "markersize": 15, "markeredgewidth": 2, "color": COLOURS["contrast"]}
@@ -256,8 +256,7 @@ def budget_bar(total: Fraction, before: Fraction, this: Fraction, currency: str)
 def _positions(axes: Axes, positions: Sequence[dt.date] | Sequence[str] | Sequence[float]) -> FloatArray:
     """Set the ticks of the horizontal axis and return where each value stands."""
     days = [day for day in positions if isinstance(day, dt.date)]
-    first, last = min(days, default=dt.date.min), max(days, default=dt.date.min)
-    if (last - first).days >= _MIN_DAYS and first.year > dt.MINYEAR + 1 and last.year < dt.MAXYEAR - 1:
+    if len(days) >= _MIN_DAYS and min(days).year > dt.MINYEAR + 1 and max(days).year < dt.MAXYEAR - 1:
         locator = AutoDateLocator(minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]

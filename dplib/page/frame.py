@@ -62,6 +62,7 @@ class PageFrame:
         guarantee: what is promised.
         account: the budget around this release.
         notices: what must not be missed, above all sections.
+        newest_day: the last one that is measured of a stream, whose versions have one name; empty of other releases.
     """
 
     release_id: str
@@ -70,6 +71,17 @@ class PageFrame:
     guarantee: Guarantee
     account: AccountState
     notices: tuple[Callout, ...] = ()
+    newest_day: str = ""
+
+    @property
+    def _dated(self) -> tuple[str, str]:
+        return ("Stream up to", self.newest_day) if self.newest_day else ("Logical date", self.logical_date)
+
+    @property
+    def _named(self) -> str:
+        """The release with its date."""
+        name, date = self._dated
+        return f"{self.release_id}, {name.lower()} {date}" if date else self.release_id
 
     def page(
         self, title: str, kind: str, released: "Released", noise: NoiseTable, middle: Sequence[Section], use: Section
@@ -84,10 +96,9 @@ class PageFrame:
             middle: the job's own sections, counts and charts first; the guarantee stands after them.
             use: from `use`.
         """
-        dated = f", logical date {self.logical_date}" if self.logical_date else ""
         return render_page(
             f"{title} of {self.dataset}",
-            f"{kind} under differential privacy. Release {self.release_id}{dated}",
+            f"{kind} under differential privacy. Release {self._named}",
             (
                 released.section,
                 *middle,
@@ -129,7 +140,7 @@ class PageFrame:
             (
                 ("Release", (Mono(self.release_id),)),
                 ("Dataset", self.dataset),
-                ("Logical date", self.logical_date or "none"),
+                (self._dated[0], self._dated[1] or "none"),
                 extent,
                 ("Guarantee", f"{budget_text(self.guarantee.budget)} for one {unit}"),
             )
@@ -148,7 +159,7 @@ class PageFrame:
         release = shlex.quote(self.release_id)
         options, answer = query
         cite = (
-            f"{self.dataset}: {cited}. Differentially private release {self.release_id} "
+            f"{self.dataset}: {cited}. Differentially private release {self._named} "
             f"({budget_text(self.guarantee.budget)} for one {self.guarantee.unit}). Made with dplib "
             f"{__version__}."
         )

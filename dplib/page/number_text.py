@@ -1,5 +1,6 @@
 """Numbers as a reader wants them: thousands apart, as many digits as the error allows, bounds never rounded down."""
 
+import datetime as dt
 import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -20,6 +21,14 @@ def count_text(value: float) -> str:
 def counted(n: int, noun: str) -> str:
     """A number of things, one of them without the plural's s."""
     return f"{count_text(n)} {noun}" if n == 1 else f"{count_text(n)} {noun}s"
+
+
+def days_text(first: dt.date, last: dt.date, n_days: int) -> str:
+    """Days from one to another, and how many of them there are where some are missing."""
+    span = (last - first).days + 1
+    return (
+        f"{first} to {last}, both included ({count_text(n_days)}{'' if n_days == span else f' of {count_text(span)}'})"
+    )
 
 
 def number_text(value: float | Fraction, digits: int = _DIGITS) -> str:

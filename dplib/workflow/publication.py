@@ -87,7 +87,8 @@ def finish_release(
         # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
         from dplib.page.frame import PageFrame
 
-        frame = PageFrame(run.release_id, key.dataset, key.logical_date, guarantee, account, notices)
+        newest = max((day.date for day in run.days), default="")
+        frame = PageFrame(run.release_id, key.dataset, key.logical_date, guarantee, account, notices, newest)
         (directory / REPORT).write_text(made.page(frame), encoding="utf-8")
     hashes = {"settings_hash": key.settings_hash, "publish_hash": prepared.publish_hash(run)}
     fields = made.fields | hashes

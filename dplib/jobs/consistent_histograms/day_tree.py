@@ -20,6 +20,7 @@ from dplib.config.stream import CalendarLevel, Query, Stream
 from dplib.consistency.best_shares import GRID, on_grid
 from dplib.consistency.question_shares import Ranges, level_objective, level_shares
 from dplib.consistency.stream_levels import ChosenLevels, choose_levels
+from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.config import HistogramsRelease, Question, Tree
 from dplib.privacy.budget import PureDP, rho_of
 from dplib.privacy.rounding import share_text
@@ -216,7 +217,10 @@ def _growing(config: HistogramsRelease, stream: Stream) -> DayTree:
         root = any(whole[level] == 0 for level in stream.levels)
         shape, note = Tree(levels=stream.levels, root=root, shares=stream.shares), ""
     shaped = config.model_copy(update={"tree": shape})
-    found = build_day_tree(shaped)
+    try:
+        found = build_day_tree(shaped)
+    except ConfigError as error:
+        raise error.of(error.name.replace("tree.", "stream.")) from None
     notes = [each for each in found.notes if "root is not measured" not in each]
     found = replace(found, notes=(*([note] if note else []), *notes))
     return _without_rounding(config, found) if stream.levels == "auto" else found

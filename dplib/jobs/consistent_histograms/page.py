@@ -31,7 +31,7 @@ from dplib.page.chooser import ChoiceLevel, chooser
 from dplib.page.figures import Series, convergence, error_by_query, series_with_band
 from dplib.page.frame import INTERVALS, SWALLOWED, PageFrame, Released, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseTable
-from dplib.page.number_text import count_text, counted, number_text, with_margin
+from dplib.page.number_text import count_text, counted, days_text, number_text, with_margin
 from dplib.trees.calendar import COARSE_TO_FINE
 
 MAX_POINTS = 1500
@@ -70,8 +70,6 @@ def build_page(content: PageContent, frame: PageFrame) -> str:
 
 
 def _released(content: PageContent, frame: PageFrame) -> Released:
-    span = (content.last_day - content.first_day).days + 1
-    of = "" if content.n_days == span else f" of {count_text(span)}"
     serves = (
         "It serves questions about many at once (a day, a month, a trend) and gives no ground for conclusions about a "
         f"single {frame.guarantee.unit}. The guarantee does not hide what many have in common, and it does not make "
@@ -82,7 +80,7 @@ def _released(content: PageContent, frame: PageFrame) -> Released:
         f"the counts of {counted(content.n_items, 'item')} on each of {counted(content.n_days, 'day')}, "
         f"{content.first_day} to {content.last_day}",
         serves,
-        ("Days", f"{content.first_day} to {content.last_day}, both included ({count_text(content.n_days)}{of})"),
+        ("Days", days_text(content.first_day, content.last_day, content.n_days)),
         _files(content),
     )
 
@@ -104,7 +102,8 @@ def _files(content: PageContent) -> DataTable:
 
 def _kind(content: PageContent) -> str:
     published = content.totals.published
-    reals = published is not None and np.issubdtype(published.dtype, np.floating)
+    # Of a stream whole numbers are held as floats, since days have none that are not measured.
+    reals = published is not None and bool((np.nan_to_num(published) % 1 != 0).any())
     return "real numbers, the table nearest to the estimates," if reals else "whole numbers"
 
 
@@ -287,11 +286,13 @@ def _convergence(content: PageContent) -> Figure:
 
 def _use(content: PageContent, frame: PageFrame) -> Section:
     name = content.charts[0].name if content.charts else content.totals.names[0]
-    last = content.first_day + min(content.last_day - content.first_day, dt.timedelta(days=30))
+    # Of a stream a day that is measured, whichever are not.
+    first = content.last_day if content.state else content.first_day
+    last = first + min(content.last_day - first, dt.timedelta(days=30))
     return frame.use(
         f"consistent histograms, {content.first_day} to {content.last_day}",
         (
-            f"--item {shlex.quote(name)} --from {content.first_day} --to {last}",
+            f"--item {shlex.quote(name)} --from {first} --to {last}",
             "An answer for any range of days, with its exact standard error and 95 % interval",
         ),
         _REFERENCES,

@@ -31,9 +31,10 @@ from dplib.page.blocks import (
 from dplib.page.figures import error_by_length
 from dplib.page.frame import INTERVALS, PageFrame, Released, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
-from dplib.page.number_text import count_text, number_text
+from dplib.page.number_text import count_text, counted, days_text, number_text
 from dplib.privacy.rounding import as_fraction
 
+_TITLE = ("Range counts", "Histograms")
 _LAYOUTS = {"driver": "one process on the driver", "blocks": "runs of groups in parallel on Spark"}
 _REFERENCES = (
     "Hay, Rastogi, Miklau, Suciu, Boosting the accuracy of differentially private histograms through consistency, "
@@ -52,7 +53,17 @@ def build_page(design: Design, summary: Summary, layout: str, frame: PageFrame) 
         layout: where the estimates were made.
         frame: which release it is, its guarantee, account and notices.
     """
-    return _page(design, (counts_section(design, summary), _expected_errors(design), _how_made(design, layout)), frame)
+    bins = design.bins
+    shown = f"{count_text(bins.n_bins)}: {bins.shown(0, 1)} ... {bins.shown(bins.n_bins - 1, bins.n_bins)}"
+    held = f"{count_text(bins.n_bins)} bins, {bins.shown(0, bins.n_bins)}"
+    first, last = (str(end[0]) for end in bins.ends(np.array([0]), np.array([max(1, bins.n_bins // 2)])))
+    return frame.page(
+        *_TITLE,
+        _released(design, frame, held, ("Bins", shown)),
+        _noise(design),
+        (counts_section(design, summary), _expected_errors(design), _how_made(design, layout)),
+        _use(design, frame, bins.shown(0, bins.n_bins), first, last),
+    )
 
 
 def build_stream_page(state: StreamState[Design], directory: Path, previous: Path | None, frame: PageFrame) -> str:
@@ -65,29 +76,32 @@ def build_stream_page(state: StreamState[Design], directory: Path, previous: Pat
         frame: which release it is, its guarantee, account and notices.
     """
     design = state.design
+    first, last, n_days = state.date(0), state.dates[-1], len(state.dates)
     counts, made = days_section(state, directory, previous), _how_made(design, "driver")
-    return _page(design, (counts, recent_section(design), _expected_errors(design), made), frame)
+    return frame.page(
+        *_TITLE,
+        _released(
+            design, frame, f"{counted(n_days, 'day')}, {first} to {last}", ("Days", days_text(first, last, n_days))
+        ),
+        _noise(design),
+        (counts, recent_section(design), _expected_errors(design), made),
+        _use(design, frame, f"{first} to {last}", f"{last}", f"{last}"),
+    )
 
 
-def _page(design: Design, sections: tuple[Section, ...], frame: PageFrame) -> str:
-    title = ("Range counts", "Histograms")
-    return frame.page(*title, _released(design, frame), _noise(design), sections, _use(design, frame))
-
-
-def _released(design: Design, frame: PageFrame) -> Released:
+def _released(design: Design, frame: PageFrame, held: str, extent: tuple[str, str]) -> Released:
     bins = design.bins
     groups, totals = len(bins.groups), len(design.series) - len(bins.groups)
     many = f"{count_text(groups)} histograms" if groups > 1 else "a histogram"
-    many += f" and {count_text(totals)} of their sums," if totals else ""
+    many += f" and {counted(totals, 'sum')} of them," if totals else ""
     serves = (
         "It answers how many rows lie in any range of bins, and gives no ground for conclusions about a single "
         f"{frame.guarantee.unit}. Rows outside the bins and groups, and rows beyond the public caps, were not counted."
     )
-    shown = f"{count_text(bins.n_bins)}: {bins.shown(0, 1)} ... {bins.shown(bins.n_bins - 1, bins.n_bins)}"
     return frame.released(
-        f"{many} of {count_text(bins.n_bins)} bins, {bins.shown(0, bins.n_bins)}",
+        f"{many} of {held}",
         serves,
-        ("Bins", shown),
+        extent,
         tables_of_release(
             "Counts of the bins, each bucket's count spread evenly: biased, without a stated error."
             if design.adaptive
@@ -143,6 +157,8 @@ def _expected_errors(design: Design) -> Section:
         "length). They follow from the settings alone and were known before a row was read; the alternatives spend the "
         "same budget. "
     )
+    if design.stream is not None:
+        words += "They are those of the whole stream, when all of its days are measured. "
     words += "The error of this release depends on the data and is not stated." if design.adaptive else INTERVALS
     names = ([] if ours is None else ["This release"]) + list(shown)
     every = ([] if ours is None else [ours]) + list(shown.values())
@@ -234,12 +250,11 @@ def _how_made(design: Design, layout: str) -> Section:
     return Section("How the estimates were made", (Paragraphs((text, rounding)), values, *notes))
 
 
-def _use(design: Design, frame: PageFrame) -> Section:
+def _use(design: Design, frame: PageFrame, held: str, first: str, last: str) -> Section:
     bins = design.bins
-    first, last = (str(end[0]) for end in bins.ends(np.array([0]), np.array([max(1, bins.n_bins // 2)])))
     group = f"--group {shlex.quote(bins.groups[0])} " if bins.grouped else ""
     return frame.use(
-        f"range counts, {bins.shown(0, bins.n_bins)}",
+        f"range counts, {held}",
         (
             f"{group}--from {shlex.quote(first)} --to {shlex.quote(last)}",
             "An answer for any range of bins, with its exact standard error and 95 % interval",

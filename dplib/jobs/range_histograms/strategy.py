@@ -76,7 +76,7 @@ def stream_tree(config: RangesRelease, stream: Stream) -> StreamTree:
     """The tree that the section ``stream`` asks for; settings only.
 
     Raises:
-        ConfigError: if the levels do not nest, or the shares do not fit them.
+        ConfigError: if the shares do not fit the levels.
     """
     first, last = stream.horizon
     if stream.levels == "auto":
@@ -89,8 +89,6 @@ def stream_tree(config: RangesRelease, stream: Stream) -> StreamTree:
     shares = stream.shares or [Fraction(1)] * len(own)
     rule = f"have one share for each of the {len(own)} levels with nodes of their own"
     require(len(shares) == len(own), "stream.shares", rule, len(shares))
-    above = min(shares) >= 0 and shares[-1] > 0
-    require(above, "stream.shares", "be numbers of at least 0, the last one above 0", "another")
     below = [own[level] for level in sorted(own) if level] or ["day"]
     return StreamTree(levels=below, root=0 in own, shares=[share / sum(shares) for share in shares])
 

@@ -344,11 +344,20 @@ def test_long_series_are_cut_and_the_page_says_so(monkeypatch: pytest.MonkeyPatc
 
 
 def test_days_that_a_stream_has_not_measured_are_not_counted() -> None:
-    shown = _text(build_page(dataclasses.replace(lean(), n_days=360, state=("Not measured: five days.",)), FRAME))
+    totals = dataclasses.replace(lean().totals, published=np.rint(lean().totals.estimate).clip(0))
+    content = dataclasses.replace(lean(), n_days=360, state=("Not measured: five days.",), totals=totals)
+    shown = _text(build_page(content, dataclasses.replace(FRAME, logical_date="stream", newest_day="2013-12-31")))
     assert "on each of 360 days" in shown
     assert "both included (360 of 365)" in shown
     assert "Every series over all days whose sum is known" in shown
     assert "the whole range," not in shown
+    # Its versions have one name, and an example of a query asks for what is measured.
+    assert shown.count(f"{FRAME.release_id}, stream up to 2013-12-31") == 2
+    assert "logical date" not in shown.lower()
+    assert "--from 2013-12-31 --to 2013-12-31" in shown
+    assert "whole numbers that add up exactly" in shown
+    totals = dataclasses.replace(totals, published=totals.published + 0.25)
+    assert "real numbers" in _text(build_page(dataclasses.replace(content, totals=totals), FRAME))
 
 
 def test_totals_that_their_error_swallows_stand_back() -> None:

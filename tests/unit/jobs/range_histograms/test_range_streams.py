@@ -241,7 +241,12 @@ def test_commands_show_answer_and_check_a_stream(tmp_path: Path) -> None:
     rows = read_table(closed.release / "estimates", ["status"]).column("status").to_pylist()
     assert set(rows) == {"final"}
     # The week has a number, though most of its days have none: it is said, and answered.
-    assert "all days whose sum is known" in (closed.release / "report.html").read_text()
+    page = (closed.release / "report.html").read_text()
+    assert "all days whose sum is known" in page
+    assert "3 histograms and 2 sums of them, of 4 days" in page
+    assert "both included (4 of 7)" in page
+    assert f"--from {days(6)[0]} --to {days(6)[0]}" in page
+    assert f"stream up to {days(6)[0]}" in page
     week = dplib("query", str(shop.stream), "--from", days(0)[0], "--to", days(6)[0], "--group", "all")
     assert (week.code, week.out.split()[-1]) == (0, "-"), week.out + week.err
 
@@ -272,7 +277,7 @@ def test_a_publication_is_tried_with_its_page(tmp_path: Path, changes: dict[str,
         ),
         ({"stream__shares": [1, 1, 1]}, "stream.shares must have one share for each of the 2 levels"),
         ({"stream__shares": [1, 0]}, "stream.shares must be numbers of at least 0, the last one above 0"),
-        ({"stream__levels": ["month", "week", "day"]}, "weeks do not nest in months"),
+        ({"stream__levels": ["month", "week", "day"]}, "stream.levels must nest, and weeks do not nest in months"),
     ],
 )
 def test_wrong_settings_get_one_sentence(tmp_path: Path, changes: dict[str, object], sentence: str) -> None:
