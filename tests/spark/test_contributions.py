@@ -1,6 +1,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterator
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -97,25 +98,28 @@ def test_the_key_is_in_no_plan(spark: SparkSession, capsys: pytest.CaptureFixtur
     assert key.hex() not in plan.lower()
 
 
-def in_batches(rows: list[Resolved], size: int) -> list[pa.RecordBatch]:
-    """Rows as a task gets them: units together, their days in order."""
-    columns = list(zip(*sorted(rows, key=lambda row: (row[3].encode(), row[0])), strict=True))
-    kinds = {"day": pa.int32(), "row_type": pa.int32(), "quantity": pa.int64()}
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=False)]
-    units = pa.array([unit.encode() for unit in columns[3]], pa.binary())
-    whole = pa.RecordBatch.from_arrays([*arrays, units], names=[*kinds, "unit"])
+def in_batches(rows: list[Resolved], size: int, n_hashes: int = 1 << 60) -> list[pa.RecordBatch]:
+    """Rows as a task gets them: in the order of their units' hash, of which there are so many."""
+    in_order = sorted(rows, key=lambda row: crc32(row[3].encode()) % n_hashes)
+    columns = list(zip(*((*row, crc32(row[3].encode()) % n_hashes) for row in in_order), strict=True))
+    kinds = {"day": pa.int32(), "row_type": pa.int32(), "quantity": pa.int64(), "unit": pa.binary(), "hash": pa.int64()}
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
+    whole = pa.RecordBatch.from_arrays(arrays, names=list(kinds))
     return [whole.slice(first, size) for first in range(0, whole.num_rows, size)]
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("held", [1, 20, 1 << 16])
+@pytest.mark.parametrize("n_hashes", [1, 5, 1 << 60])
 def test_batches_are_cut_anywhere_and_no_unit_is_too_large(
-    size: int, held: int, secret: bytes, monkeypatch: pytest.MonkeyPatch
+    size: int, held: int, n_hashes: int, secret: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also where many units were given names with one hash: their rows come mixed."""
     monkeypatch.setattr(contributions, "HELD_ROWS", held)
     rows = [row for row in random_resolved(size + held, 25) if row[2]] + [(day % 9, 999, 1, "v") for day in range(300)]
+    random.Random(size).shuffle(rows)
     for m, r in ((5, 2), (3, 3), (1, 4), (100, 1), (1000, 1000)):
-        batches = contributions.keep_rows(m, r, secret)(iter(in_batches(rows, size)))
+        batches = contributions.keep_rows(m, r, secret)(iter(in_batches(rows, size, n_hashes)))
         found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
         assert Counter(found) == Counter(row[:3] for row in bound_oracle(rows, m, r, secret))
     assert list(contributions.keep_rows(1, 1, secret)(iter([]))) == []

@@ -12,6 +12,7 @@ The key is used inside Arrow functions: as a literal of an expression it would s
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -139,7 +140,8 @@ def _choosing(first_day: int, n_row_types: int, caps: Caps, key: bytes) -> Calla
             content[name] = found.content[name][kept]
         content["copies"] = choice.counted[kept]
         entries = rows.part(rows.content["day"] == BEFORE)
-        return UnitRows(content, found.unit[kept], rows.names).after(entries if len(entries.unit) else None)
+        shorter = replace(rows, content=content, unit=found.unit[kept])
+        return shorter.after(entries if len(entries.unit) else None)
 
     def take(batches: Batches) -> Batches:
         sums = _CellSums()
