@@ -202,6 +202,8 @@ def remove_leftovers(output: Path, release_id: str, recorded: Callable[[], set[s
     ``recorded`` asks the ledger for the staging directories that it names, once the writers of all leftovers
     are known to be gone, so that its answer is final.
     """
+    if not output.is_dir():
+        return
     with locked(output):
         _recover(output, release_id)
         own = _staging_name(release_id)

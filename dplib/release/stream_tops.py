@@ -45,18 +45,17 @@ class OpenTop:
     status: str
 
 
-def open_tops(state: GrowingTree, version: StreamVersion, shaping: str, directory: Path) -> Iterator[OpenTop]:
+def open_tops(state: GrowingTree, version: StreamVersion, directory: Path) -> Iterator[OpenTop]:
     """The tops whose files are to be made; final ones take theirs over from the version before.
 
     Args:
         state: what is measured.
         version: its days, and the version before.
-        shaping: hash of the settings that shape a release: others make other files.
         directory: the staging directory.
     """
     for number, top in enumerate(state.tops.tolist()):
         name, final = f"top-{number:05d}", state.is_final(top)
-        if final and version.was_final(number, shaping) and _took_over(version, name, directory):
+        if final and version.was_final(number) and _took_over(version, name, directory):
             continue
         yield OpenTop(top, name, FINAL if final else PRELIMINARY)
 
@@ -101,14 +100,14 @@ def read_days(
     return noisy
 
 
-def stream_details(state: StreamState[Any], version: StreamVersion, shaping: str) -> dict[str, Any]:
+def stream_details(state: StreamState[Any], version: StreamVersion) -> dict[str, Any]:
     """What a version's manifest says of its stream."""
     final = [place for place, top in enumerate(state.tops.tolist()) if state.is_final(top)]
     horizon = (state.date(0).isoformat(), state.date(len(state.days) - 1).isoformat())
     return {
         "horizon": list(horizon),
         "days": dict(version.days),
-        "shaping": shaping,
+        "shaping": version.shaping,
         "missing": holes(version.dates, horizon),
         "final": final,
         "final_days": int((state.days & state.final_days).sum()),

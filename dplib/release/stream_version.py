@@ -24,6 +24,7 @@ class StreamVersion:
         measurement: folder of the measured days.
         newest: folder of the version before, as the ledger names it; None where there is none.
         chosen: the table of chosen rows, where units span days; None where nobody measures.
+        shaping: hash of the settings that shape a release: others make other files.
     """
 
     days: Mapping[str, str]
@@ -31,6 +32,7 @@ class StreamVersion:
     measurement: Path
     newest: Path | None = None
     chosen: ChosenTable | None = None
+    shaping: str = ""
 
     @property
     def dates(self) -> tuple[str, ...]:
@@ -51,17 +53,12 @@ class StreamVersion:
             raise IntegrityError("days of a stream must be measured on one tree, got several")
         return shapes[0] if shapes else None
 
-    def was_final(self, top: int, shaping: str) -> bool:
-        """Whether the numbers of a top (by its place) were final in the version before, made by the same settings.
-
-        Args:
-            top: its place.
-            shaping: hash of the settings that shape a release.
-        """
+    def was_final(self, top: int) -> bool:
+        """Whether the numbers of a top (by its place) were final in the version before, made by the same settings."""
         if self.previous is None:
             return False
         stream: Any = load_manifest(self.previous).details[STREAM]
-        return stream["shaping"] == shaping and top in stream["final"]
+        return stream["shaping"] == self.shaping and top in stream["final"]
 
     @cached_property
     def previous(self) -> Path | None:

@@ -16,7 +16,7 @@ from dplib.workflow.run_keys import RunKeys
 
 
 def count_chosen(
-    version: StreamVersion | None,
+    version: StreamVersion,
     rows: DataFrame,
     days: range,
     n_row_types: int,
@@ -38,7 +38,6 @@ def count_chosen(
     Raises:
         IntegrityError: if a file of the table is missing or changed.
     """
-    assert version is not None
     assert version.chosen is not None
     before = version.chosen.read(keys.chosen)
     counts, added = choose_rows(rows, before.table(), days, n_row_types, caps, keys.chosen)

@@ -172,8 +172,8 @@ class Resources(Generic[AnyDesign]):
         self.prepared = prepared
         self.progress = progress
         self.stage = progress.stage
-        self.version: StreamVersion | None = None
-        """Of a stream: what is measured of it already."""
+        self.version: StreamVersion
+        """Of a stream alone: what is measured of it already."""
         self._spark: SparkSession | None = None
         self._resources = ExitStack()
         self._kept = kept or self._resources

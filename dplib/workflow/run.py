@@ -168,7 +168,8 @@ def _measured(
     def measure(reserved: Run, directory: Path) -> MeasurementKeys:
         offer.require_own_price(reserved)
         resources.progress.event("reserved", release_id=reserved.release_id)
-        resources.version = None if horizon is None else version_of(prepared.output, reserved)
+        if horizon is not None:
+            resources.version = version_of(prepared.output, reserved)
         keys = RunKeys.derive(secret_of(ring, reserved), reserved)
         stages = prepared.job.stages()
         return measured_with_quality(
@@ -240,7 +241,7 @@ def _published(resources: Resources[AnyDesign], ledger: Ledger, run: MeasuredRun
     if run.horizon is None:
         release = publish_run(ledger, run, prepared.output, prepared.publish_hash(run), publish)
     else:
-        resources.version = version_of(prepared.output, run)
+        resources.version = version_of(prepared.output, run, prepared.shaping_hash(run))
         release = publish_version(ledger, run, prepared.output, prepared.publish_hash(run), publish)
     resources.progress.event("published", release_id=run.release_id)
     return release

@@ -73,11 +73,12 @@ def _but_horizon(settings: Any, horizon: tuple[str, str]) -> Any:
     return "" if settings in horizon else settings
 
 
-def version_of(output: Path, run: Run) -> StreamVersion:
-    """What is measured, and the newest version."""
+def version_of(output: Path, run: Run, shaping: str = "") -> StreamVersion:
+    """What is measured, and the newest version; for one that is made now, the hash of the settings that shape it."""
     home, newest = home_of(output, run), None if run.publication is None else Path(run.publication.location)
     days = {day.date: day.measurement.content_sha256 for day in sorted(run.days, key=lambda day: day.date)}
-    return StreamVersion(days, run.is_closed, home / run.release_id / MEASUREMENT, newest, chosen_of(home, run))
+    place, chosen = home / run.release_id / MEASUREMENT, chosen_of(home, run)
+    return StreamVersion(days, run.is_closed, place, newest, chosen, shaping)
 
 
 def chosen_of(output: Path, run: Run) -> ChosenTable:
@@ -146,7 +147,7 @@ def _measured_after_newest(
 ) -> Run:
     """Measure a day after all that the ledger knows; returns the run, with the day unless another run came first."""
     place, lying = output / run.release_id / MEASUREMENT, chosen_of(output, run).lying()
-    days = {path.name for path in place.iterdir()} if place.is_dir() else set()
+    days = {path.name for path in place.iterdir() if path.is_dir()} if place.is_dir() else set()
     # Read after the folders: what another run measured meanwhile was in the ledger before it lay there.
     run = ledger.run(run.release_id)
     _require_known(run, days)

@@ -114,7 +114,7 @@ class StreamShop(Shop):
     def publish(self, prepared: PreparedJob[Design], run: MeasuredRun) -> Path:
         """The newest version."""
         resources = Resources(prepared, SILENT)
-        resources.version = version_of(prepared.output, run)
+        resources.version = version_of(prepared.output, run, prepared.shaping_hash(run))
         account = AccountState(Currency.ZCDP, run.cost, run.cost, run.cost)
 
         def publish(measured: MeasuredRun, directory: Path) -> None:

@@ -88,14 +88,13 @@ def estimate_part(whole: Design, part: StreamPart[Design], noisy: FloatArray, pr
 
 
 def write_tops(
-    state: StreamState[Design], version: StreamVersion, shaping: str, directory: Path, progress: Progress
+    state: StreamState[Design], version: StreamVersion, directory: Path, progress: Progress
 ) -> list[TopResults]:
     """Write ``estimates/`` and ``published/`` of a version; final tops take their files over from the version before.
 
     Args:
         state: what is measured.
         version: its days, and the version before.
-        shaping: hash of the settings that shape a release: others make other files.
         directory: the staging directory.
         progress: told of the rounds.
 
@@ -103,7 +102,7 @@ def write_tops(
         What was made of the tops that were worked out.
     """
     tables, made = Tables(directory, state.design), []
-    for top in open_tops(state, version, shaping, directory):
+    for top in open_tops(state, version, directory):
         found = estimate_top(state, top.node, version.measurement, progress)
         if found is None:
             continue

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from dplib.page.frame import PageFrame
 
 
-def as_started(design: Design, version: StreamVersion | None) -> Design:
+def as_started(design: Design, version: StreamVersion) -> Design:
     """The design on the tree that the stream was started with: ``auto`` could choose another one by now."""
-    shape = None if version is None else version.measured_by(tree_in)
+    shape = version.measured_by(tree_in)
     return design if shape is None else design.as_measured(shape, None)
 
 
@@ -75,22 +75,17 @@ def measure_no_rows(design: Design, keys: RunKeys, directory: Path) -> Measureme
 def publish_version(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored days and write a whole version."""
     version = job.version
-    assert version is not None
-    design = as_started(job.design, version)
-    state = stream_state(design, version.dates, version.is_closed)
-    shaping = job.prepared.shaping_hash(run)
+    state = stream_state(as_started(job.design, version), version.dates, version.is_closed)
     with job.stage("estimating"):
-        made = write_tops(state, version, shaping, directory, job.progress)
+        made = write_tops(state, version, directory, job.progress)
     with job.stage("writing"):
-        fields = _fields(state, version, shaping, made)
+        fields = _fields(state, version, made)
         page = partial(_page, state, directory, version.previous)
-        parts = Made(promise(design), FaintTotals(0, ()), fields, page)
-        finish_release(replace(job.prepared, design=design), directory, run, account, parts)
+        parts = Made(promise(state.design), FaintTotals(0, ()), fields, page)
+        finish_release(replace(job.prepared, design=state.design), directory, run, account, parts)
 
 
-def _fields(
-    state: StreamState[Design], version: StreamVersion, shaping: str, made: Sequence[TopResults]
-) -> dict[str, Any]:
+def _fields(state: StreamState[Design], version: StreamVersion, made: Sequence[TopResults]) -> dict[str, Any]:
     """What the manifest says; how estimates are made where all of them are those of the version before."""
     if not made:
         tops = (estimate_top(state, top, version.measurement) for top in state.tops.tolist())
@@ -99,7 +94,7 @@ def _fields(
     # Rounds differ from version to version; whether all reached their threshold is of all tops together.
     before = version.previous is None or bool(load_manifest(version.previous).solver["converged"])
     fields["solver"]["converged"] = before and all(each.results.solution.converged for each in made)
-    return fields | {"details": fields["details"] | {STREAM: stream_details(state, version, shaping)}}
+    return fields | {"details": fields["details"] | {STREAM: stream_details(state, version)}}
 
 
 def _page(state: StreamState[Design], directory: Path, previous: Path | None, frame: "PageFrame") -> str:

@@ -28,17 +28,16 @@ def estimate_part(state: StreamState[Design], part: StreamPart[Design], measurem
     return estimate_sums(part.design, noisy) if together else estimate_block(part.design, noisy)
 
 
-def write_tops(state: StreamState[Design], version: StreamVersion, shaping: str, directory: Path) -> None:
+def write_tops(state: StreamState[Design], version: StreamVersion, directory: Path) -> None:
     """Write ``estimates/`` and ``published/`` of a version; final tops take their files over from the version before.
 
     Args:
         state: what is measured.
         version: its days, and the version before.
-        shaping: hash of the settings that shape a release: others make other files.
         directory: the staging directory.
     """
     tables, every = Tables(directory, state.design), np.arange(len(state.design.series))
-    for top in open_tops(state, version, shaping, directory):
+    for top in open_tops(state, version, directory):
         parts = state.parts(top.node)
         if not parts:
             continue

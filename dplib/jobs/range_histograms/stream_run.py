@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from dplib.page.frame import PageFrame
 
 
-def as_started(design: Design, version: StreamVersion | None) -> Design:
+def as_started(design: Design, version: StreamVersion) -> Design:
     """The design on the tree that the stream was started with: ``auto`` could choose another one by now."""
-    found = None if version is None else version.measured_by(read_stream_tree)
+    found = version.measured_by(read_stream_tree)
     return design if found is None else Design.of(design.config, stream=found[0], measure=found[1])
 
 
@@ -77,17 +77,14 @@ def measure_no_rows(design: Design, keys: RunKeys, directory: Path) -> Measureme
 def publish_version(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored days and write a whole version."""
     version = job.version
-    assert version is not None
-    design = as_started(job.design, version)
-    state = stream_state(design, version.dates, version.is_closed)
-    shaping = job.prepared.shaping_hash(run)
+    state = stream_state(as_started(job.design, version), version.dates, version.is_closed)
     with job.stage("estimating and writing"):
-        write_tops(state, version, shaping, directory)
-        fields = manifest_fields(design, "driver")
-        fields["details"][STREAM] = stream_details(state, version, shaping)
+        write_tops(state, version, directory)
+        fields = manifest_fields(state.design, "driver")
+        fields["details"][STREAM] = stream_details(state, version)
         page = partial(_page, state, directory, version.previous)
-        parts = Made(promise(design), FaintTotals(0, ()), fields, page)
-        finish_release(replace(job.prepared, design=design), directory, run, account, parts)
+        parts = Made(promise(state.design), FaintTotals(0, ()), fields, page)
+        finish_release(replace(job.prepared, design=state.design), directory, run, account, parts)
 
 
 def _page(state: StreamState[Design], directory: Path, previous: Path | None, frame: "PageFrame") -> str:

@@ -218,3 +218,14 @@ def test_a_missing_file_of_rows_is_said_before_anything_is_spent(tmp_path: Path)
     (tmp_path / "orders.csv").unlink()
     refused = shop.run("--date", days(0)[0])
     assert (refused.code, "input.path" in refused.err, shop.spent()) == (3, True, 0), refused.err
+
+
+def test_a_lost_output_folder_is_said_by_every_command(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    shop.day(days(0)[0])
+    shop.set(publish={"output": {"path": "elsewhere"}})
+    shutil.rmtree(shop.output)
+    with pytest.raises(IntegrityError, match="must have its measured days"):
+        shop.measure(days(1)[0])
+    outcome = dplib("stream", "close", "--config", str(shop.config), "--why", "its folder is lost")
+    assert (outcome.code, outcome.err.count("\n")) == (1, 1), outcome.err
