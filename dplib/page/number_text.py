@@ -23,6 +23,11 @@ def counted(n: int, noun: str) -> str:
     return f"{count_text(n)} {noun}" if n == 1 else f"{count_text(n)} {noun}s"
 
 
+def count_of(level: str) -> str:
+    """What the counts at a level are: ``count a month``, ``count for 13 weeks``."""
+    return f"count {'for' if level[0].isdigit() else 'a'} {level}"
+
+
 def days_text(first: dt.date, last: dt.date, n_days: int) -> str:
     """Days from one to another, and how many of them there are where some are missing."""
     span = (last - first).days + 1

@@ -48,9 +48,13 @@ class Combined(Askable):
         """The combined answers, a dictionary each.
 
         Raises:
-            ConfigError: as of `Release.query`, or if an error is not stated.
+            ConfigError: as of `Release.query`, if an error is not stated, or if answers are of different days.
         """
         of_each = [[row_of(answer) for answer in release.answers(asked)] for release in self.releases]
+        asked_for = [[_key(row) for row in rows] for rows in of_each]
+        # Streams answer for their newest days where none are named.
+        rule = "answer for the same items and days, which start and end can name"
+        require(all(each == asked_for[0] for each in asked_for), "releases", rule, "others")
         factor = factor95(law for each in self.releases for law in _laws(each.manifest))
         return [_mean(rows, factor) for rows in zip(*of_each, strict=True)]
 
@@ -68,6 +72,11 @@ def _laws(manifest: Manifest) -> set[DrawLaw]:
     }
 
 
+def _key(row: dict[str, Any]) -> dict[str, Any]:
+    """What an answer is of."""
+    return {name: value for name, value in row.items() if name not in _NUMBERS}
+
+
 def _mean(rows: Sequence[dict[str, Any]], factor: float) -> dict[str, Any]:
     """One answer of all; half of its interval is ``factor`` standard errors, a bound for any sum of such draws."""
     for row in rows:
@@ -75,9 +84,8 @@ def _mean(rows: Sequence[dict[str, Any]], factor: float) -> dict[str, Any]:
     weights = [row["std_error"] ** -2.0 for row in rows]
     error = math.fsum(weights) ** -0.5
     estimate = math.fsum(w * row["estimate"] for w, row in zip(weights, rows, strict=True)) * error**2
-    keys = {name: value for name, value in rows[0].items() if name not in _NUMBERS}
     half = factor * error
-    return keys | {"estimate": estimate, "std_error": error, "low": estimate - half, "high": estimate + half}
+    return _key(rows[0]) | {"estimate": estimate, "std_error": error, "low": estimate - half, "high": estimate + half}
 
 
 def combine(releases: Sequence[Release]) -> Combined:

@@ -31,8 +31,7 @@ from dplib.page.chooser import ChoiceLevel, chooser
 from dplib.page.figures import Series, convergence, error_by_query, series_with_band
 from dplib.page.frame import INTERVALS, SWALLOWED, PageFrame, Released, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseTable
-from dplib.page.number_text import count_text, counted, days_text, number_text, with_margin
-from dplib.trees.calendar import COARSE_TO_FINE
+from dplib.page.number_text import count_of, count_text, counted, days_text, number_text, with_margin
 
 MAX_POINTS = 1500
 """Intervals drawn of one series at one level: the latest ones."""
@@ -162,7 +161,7 @@ def _choice(charts: Sequence[SeriesChart]) -> Chooser:
         levels.append(
             ChoiceLevel(
                 name,
-                _each(name),
+                count_of(name),
                 [day.isoformat() for day in first.dates],
                 np.array([points.estimate for points in found]),
                 np.array([points.half_width for points in found]),
@@ -194,12 +193,8 @@ def _figure(chart: SeriesChart, points: Points) -> Figure:
     )
     if published is not None:
         alt += f" Published counts between {_published(published.min())} and {_published(published.max())}."
-    series = Series(dates, estimate, margin if stated else None, published, _each(points.level), marked, points.mark)
+    series = Series(dates, estimate, margin if stated else None, published, count_of(points.level), marked, points.mark)
     return Figure(series_with_band(series), f"{chart.name}, by {points.level}", caption, alt)
-
-
-def _each(level: str) -> str:
-    return f"count a {level}" if level in COARSE_TO_FINE else f"count for {level}"
 
 
 def _published(count: np.integer[Any] | np.floating[Any]) -> str:

@@ -14,7 +14,7 @@ from dplib.page.blocks import Block, Chooser, DataTable, Figure, Paragraphs, Sec
 from dplib.page.chooser import ChoiceLevel, chooser, series_that_fit
 from dplib.page.figures import Series, series_with_band
 from dplib.page.frame import SWALLOWED
-from dplib.page.number_text import count_text, number_text, with_margin
+from dplib.page.number_text import count_of, count_text, number_text, with_margin
 from dplib.privacy.noise_quantile import half_widths
 
 MAX_POINTS = 1000
@@ -74,8 +74,7 @@ def _choice(design: Design, summary: Summary, order: list[int]) -> Chooser:
         name = "bin" if wide == 1 else f"{count_text(wide)} bins" if least == wide else f"{least} to {wide} bins"
         alike = np.zeros(len(lo), dtype=bool)
         ticks = [str(day) for day in design.bins.ends(lo, hi)[0]] if design.bins.kind == "days" else ()
-        of = f"count for {name}" if wide > 1 else "count a bin"
-        levels.append(ChoiceLevel(name, of, labels, estimate, half, counts, alike, ticks=ticks))
+        levels.append(ChoiceLevel(name, count_of(name), labels, estimate, half, counts, alike, ticks=ticks))
     return chooser("histogram", [_name(design, group) for group in order], levels)
 
 
@@ -99,13 +98,13 @@ def _figure(design: Design, group: int, estimates: FloatArray, counts: IntArray)
     hi = np.minimum(lo + width, n_bins)
     middle, whole = np.add.reduceat(estimates, lo), np.add.reduceat(counts, lo)
     margin = None if design.adaptive else np.nan_to_num(Errors(design).half_widths(lo, hi, group))
-    name, each = design.series[group], "count a bin" if width == 1 else f"count for {width} bins"
+    name, each = design.series[group], "bin" if width == 1 else f"{width} bins"
     caption = f"{design.bins.shown(0, n_bins)}, one point {'a bin' if width == 1 else f'for {width} bins'}."
     if margin is not None:
         caption += f" 95 % intervals: up to ±\N{NO-BREAK SPACE}{number_text(float(margin.max()), 3)}."
     alt = alt_text(name, middle, whole)
     title = name if design.bins.grouped else f"All {count_text(n_bins)} bins"
-    drawing = series_with_band(Series(_positions(design, lo, hi), middle, margin, whole, each))
+    drawing = series_with_band(Series(_positions(design, lo, hi), middle, margin, whole, count_of(each)))
     return Figure(drawing, title, caption, alt)
 
 

@@ -16,7 +16,7 @@ from dplib.page.blocks import Callout, DataTable, Figure, Paragraphs, Section, h
 from dplib.page.chooser import ChoiceLevel, chooser, series_that_fit
 from dplib.page.figures import Series, series_with_band
 from dplib.page.frame import SWALLOWED
-from dplib.page.number_text import count_text, number_text, with_margin
+from dplib.page.number_text import count_of, count_text, number_text, with_margin
 from dplib.page.stream_state import revision_sentences, state_sentences
 from dplib.privacy.noise_quantile import half_widths
 
@@ -87,6 +87,8 @@ def _levels(
 ) -> list[ChoiceLevel]:
     """The nodes that have both numbers, level by level from the days up; those that may change are marked."""
     tree = state.tree
+    assert state.design.stream is not None
+    names = ["all days", *state.design.stream.levels]
     known_days = np.append(0, np.cumsum(state.days))
     whole = known_days[tree.hi] - known_days[tree.lo] == tree.hi - tree.lo
     before = np.concatenate([np.zeros_like(counts[:, :1]), np.cumsum(counts, axis=1)], axis=1)
@@ -103,14 +105,13 @@ def _levels(
             row, column = divmod(at, len(lo))
             return known.sum_half_width(int(lo[column]), int(hi[column]), own[row : row + 1])
 
-        std, wide = errors[np.ix_(own, nodes)], int((hi - lo).max())
+        std = errors[np.ix_(own, nodes)]
         half = half_widths(std.reshape(-1), exact, MAX_LAWS // len(nodes_of)).reshape(std.shape)
         labels = [state.design.bins.shown(*ends) for ends in zip(lo.tolist(), hi.tolist(), strict=True)]
-        name = "day" if wide == 1 else f"{count_text(wide)} days"
+        name = names[tree.level[nodes[0]]]
         published = before[np.ix_(own, hi)] - before[np.ix_(own, lo)]
         values = estimates[np.ix_(own, nodes)], half, published
-        words = f"count {'a' if wide == 1 else 'for'} {name}"
-        found.append(ChoiceLevel(name, words, labels, *values, ~state.final_days[lo], "preliminary"))
+        found.append(ChoiceLevel(name, count_of(name), labels, *values, ~state.final_days[lo], "preliminary"))
     return found
 
 

@@ -20,6 +20,7 @@ from dplib.privacy.noise_quantile import DrawLaw, factor95
 from dplib.reading.combined import _mean
 from dplib.reading.plots import _bins
 from dplib.reading.release import Release, open_release
+from dplib.release.question import Question
 from tests.support.dense_histograms import DenseHistograms
 from tests.support.every_job import JOBS
 from tests.support.stored_releases import STORED
@@ -145,7 +146,9 @@ def _anew(release: Release, **privacy: Any) -> Release:
     return Release(release.path, manifest.model_copy(update=update))
 
 
-def test_what_is_not_the_same_number_is_not_combined(releases: dict[str, Release]) -> None:
+def test_what_is_not_the_same_number_is_not_combined(
+    releases: dict[str, Release], monkeypatch: pytest.MonkeyPatch
+) -> None:
     release = releases["consistent-histograms"]
     for others, words in (
         ([], "at least two"),
@@ -155,7 +158,13 @@ def test_what_is_not_the_same_number_is_not_combined(releases: dict[str, Release
     ):
         with pytest.raises(ConfigError, match=words):
             dplib.combine([release, *others])
-    assert dplib.combine([release, _anew(release, budget={"epsilon": "2"})]).cost == 2
+    both = dplib.combine([release, _anew(release, budget={"epsilon": "2"})])
+    assert both.cost == 2
+    # As of two streams, each of which answers for its newest days.
+    later, first = release.answers(Question(["milk"], "2024-01-02")), release.answers(Question(["milk"]))
+    monkeypatch.setattr(Release, "answers", lambda each, _: first if each is release else later)
+    with pytest.raises(ConfigError, match="releases must answer for the same items and days"):
+        both.query("milk")
 
 
 def test_wrong_arguments_are_named_as_they_are_written(releases: dict[str, Release]) -> None:

@@ -1,6 +1,7 @@
 """Streams of range histograms: every answer against dense least squares over the nodes that closed, and the batch."""
 
 import datetime as dt
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,9 +17,12 @@ from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors, estimate_block, estimate_sums
 from dplib.jobs.range_histograms.kinds import recent_errors
 from dplib.jobs.range_histograms.quantiles import quantile
-from dplib.jobs.range_histograms.query import query_release, tidy
+from dplib.jobs.range_histograms.query import design_of, query_release, tidy
+from dplib.jobs.range_histograms.stream_page import days_section
+from dplib.jobs.range_histograms.stream_parts import state_of
 from dplib.jobs.range_histograms.tables import Tables
 from dplib.page.account_state import AccountState
+from dplib.page.blocks import Chooser
 from dplib.privacy.budget import Currency
 from dplib.release.manifest import load_manifest
 from dplib.release.tables import read_table
@@ -150,6 +154,11 @@ def test_every_order_of_the_days_gives_the_same_final_bytes(tmp_path: Path) -> N
         measured = content(shop.stream / "measurement")
         finals.append((measured, content(version / "estimates"), content(version / "published")))
     assert finals[0] == finals[1]
+    state = state_of(design_of(version, load_manifest(version)), load_manifest(version))
+    assert state is not None
+    (choice,) = (block for block in days_section(state, version, None).blocks if isinstance(block, Chooser))
+    levels = json.loads(choice.data)["levels"]
+    assert [(level["of"], len(level["labels"])) for level in levels] == [("count a day", 8), ("count a week", 2)]
 
 
 def test_final_numbers_never_change_and_preliminary_ones_say_so(tmp_path: Path) -> None:
