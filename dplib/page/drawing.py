@@ -5,12 +5,15 @@ changes with the page from light to dark and still stands alone. Texts stay text
 and take the page's font.
 """
 
+import hashlib
 import io
+import pickle
 import re
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
 
 import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -75,13 +78,40 @@ _STYLE: Any = {
 _VARIABLES = {colour: f"var(--fig-{name}, {colour})" for name, colour in COLOURS.items()}
 _DECIMALS = re.compile(r"-?\d+\.\d+")
 _ONE_LINE = re.compile(r"\s+")
+NOT_DRAWN = "<svg/>"
+MAX_KEPT = 32
+"""Drawings that a process keeps."""
+_kept: dict[bytes, str] = {}
+P = ParamSpec("P")
 _SHAPES = frozenset({"d", "x", "y", "width", "height", "transform", "points"})
+
+
+def drawn_once(figure: Callable[P, str]) -> Callable[P, str]:
+    """Let a figure that is asked for again with equal arguments be the drawing of before.
+
+    The runs of one process have much in common: the expected errors of one configuration, the publication that is tried
+    before each, and the account that this shows. A drawing takes longer than all else on a page.
+    """
+
+    @wraps(figure)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> str:
+        key = hashlib.sha256(pickle.dumps((figure.__qualname__, args, kwargs))).digest()
+        svg = _kept.get(key)
+        if svg is None:
+            svg = figure(*args, **kwargs)
+            if svg != NOT_DRAWN:
+                while len(_kept) >= MAX_KEPT:
+                    _kept.pop(next(iter(_kept)), None)
+                _kept[key] = svg
+        return svg
+
+    return drawn
 
 
 def draw(paint: Callable[[Figure], None], width: float, height: float) -> str:
     """Return what ``paint`` draws on an empty figure as SVG text, in CSS pixels at full size."""
     if one_too_many(paint.__qualname__):
-        return "<svg/>"
+        return NOT_DRAWN
     # The reader's own matplotlib settings must not change the page, nor the page theirs.
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()

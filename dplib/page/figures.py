@@ -25,7 +25,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from dplib.arrays import BoolArray, FloatArray
 from dplib.page.axis_scale import linear_to, powers
-from dplib.page.drawing import COLOURS, draw
+from dplib.page.drawing import COLOURS, draw, drawn_once
 from dplib.page.drawn_text import clean_text, short_text
 from dplib.page.number_text import number_text
 
@@ -79,6 +79,7 @@ class Series:
     mark: str = ""
 
 
+@drawn_once
 def series_with_band(series: Series) -> str:
     """Draw estimates with their 95 % band, and published counts as dashes or dots.
 
@@ -135,6 +136,7 @@ def _marks(axes: Axes, at: FloatArray, middle: FloatArray, series: Series) -> Li
     return Patch(facecolor=COLOURS["grid"], alpha=0.6, label=label)
 
 
+@drawn_once
 def error_by_query(names: Sequence[str], ours: npt.ArrayLike, baselines: Mapping[str, npt.ArrayLike]) -> str:
     """Draw the expected standard error of each kind of query, ours beside others', on a logarithmic axis.
 
@@ -172,6 +174,7 @@ def error_by_query(names: Sequence[str], ours: npt.ArrayLike, baselines: Mapping
     return draw(paint, WIDTH, 96 + 42 * len(names))
 
 
+@drawn_once
 def error_by_length(lengths: Sequence[int], ours: npt.ArrayLike | None, baselines: Mapping[str, npt.ArrayLike]) -> str:
     """Draw the expected standard error by the length of a range, ours beside others', both axes logarithmic.
 
@@ -230,6 +233,7 @@ def convergence(rounds: Sequence[RoundRecord]) -> str:
     return draw(paint, WIDTH, 280)
 
 
+@drawn_once
 def budget_bar(total: Fraction, before: Fraction, this: Fraction, currency: str) -> str:
     """Draw an account as one bar, in its currency: spent before, this release, what is left of the total."""
     parts = (("spent before", before, "muted"), ("this release", this, "accent"))

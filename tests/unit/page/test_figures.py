@@ -9,7 +9,9 @@ import matplotlib
 import numpy as np
 import pytest
 
+from dplib.page import drawing
 from dplib.page.drawing import COLOURS, embedded
+from dplib.page.few_pictures import few_of_a_kind
 from dplib.page.figures import Series, budget_bar, convergence, error_by_query, series_with_band
 from dplib.progress import Round
 
@@ -61,9 +63,38 @@ def _points(outline: str) -> np.ndarray:
 
 def test_the_same_again_whatever_the_readers_settings(drawings: dict[str, str]) -> None:
     with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9, "svg.hashsalt": None, "axes.facecolor": "red"}):
+        drawing._kept.clear()
         before = dict(matplotlib.rcParams)
         assert _all() == drawings
         assert dict(matplotlib.rcParams) == before
+
+
+def test_a_figure_is_drawn_again_only_where_something_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And one that was left out, since nobody looks, is drawn where somebody does."""
+    drawn: list[str] = []
+    monkeypatch.setattr(drawing, "_kept", {})
+
+    def noted(raw: str) -> str:
+        drawn.append(raw)
+        return raw
+
+    monkeypatch.setattr(drawing, "_tidy", noted)
+
+    def bar(this: int) -> str:
+        return budget_bar(Fraction(90), Fraction(1), Fraction(this), "epsilon")
+
+    first, other = bar(1), bar(2)
+    assert first != other
+    assert (bar(1), bar(2), len(drawn)) == (first, other, 2)
+    with few_of_a_kind():
+        hidden = [bar(this) for this in (3, 4, 5)]
+    assert bar(5) != hidden[2]
+    for this in range(6, 6 + drawing.MAX_KEPT):
+        bar(this)
+    assert len(drawing._kept) == drawing.MAX_KEPT
+    n_drawn = len(drawn)
+    assert bar(1) == first
+    assert len(drawn) == n_drawn + 1
 
 
 @pytest.mark.parametrize("name", NAMES)
