@@ -11,7 +11,7 @@ Cost: one listing; a look at the first line or the footer of each file, some at 
 import bz2
 import gzip
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -214,14 +214,22 @@ def _first_lines(
 def _first_line_here(name: str, options: Mapping[str, str]) -> tuple[bytes | None, bool]:
     """The first line of a file of this machine, and whether the whole file was looked at."""
     head = _head_of(Path(name))
-    separator = options.get("linesep", "").encode() or None
-    lines = head.split(separator) if separator else re.split(rb"\r\n|\r|\n", head)
+    separator = re.escape(options.get("linesep", "").encode()) or rb"\r\n|\r|\n"
     comment = options.get("comment", "").encode()
-    for line in lines:
+    for line in _split(head, separator):
         trimmed = line.removeprefix(b"\xef\xbb\xbf").strip(_BLANK)
         if trimmed and not (comment and trimmed.startswith(comment)):
             return line.removeprefix(b"\xef\xbb\xbf"), True
     return None, len(head) < _HEAD
+
+
+def _split(head: bytes, separator: bytes) -> Iterator[bytes]:
+    """What a pattern separates, one after the other: mostly the first line alone is looked at."""
+    start = 0
+    for end in re.finditer(separator, head):
+        yield head[start : end.start()]
+        start = end.end()
+    yield head[start:]
 
 
 def _head_of(place: Path) -> bytes:

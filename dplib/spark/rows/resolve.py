@@ -63,8 +63,8 @@ def resolve_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, 
     Returns:
         columns day int, row_type int, quantity long, and unit string where `input.columns.unit` is set; lazy.
     """
-    judged = judge_rows(rows, source, privacy, domain).where(F.col("failed").isNull())
-    return judged.select("day", "row_type", "quantity", *(["unit"] if "unit" in rows.columns else []))
+    named, failed = _named_rows(rows, source, domain)
+    return named.where(failed.isNull()).select(*_counted(rows, privacy))
 
 
 def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, domain: RowDomain) -> DataFrame:
@@ -76,6 +76,34 @@ def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
         the quality of the input ``series`` (the row type), ``undeclared`` (the name of a row that counts as other),
         ``held`` (the whole quantity before its cap), ``content`` (all texts) and ``shown`` (the text that the failed
         rule judged).
+    """
+    joined, failed = _named_rows(rows, source, domain)
+    return joined.select(
+        *_counted(rows, privacy),
+        failed.alias("failed"),
+        (~F.col("number").between(0.0, float(privacy.max_quantity))).alias("clamped"),
+        # For the data's owner only (`dplib.spark.rows.inspect`); anyone who counts selects none of it.
+        F.col("row_type").alias("series"),
+        F.when(F.col("undeclared"), _shown("name")).alias("undeclared"),
+        F.to_json(F.struct("day_text", "name", "number_text")).cast("binary").alias("content"),
+        F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(MAX_HELD))).cast("double").alias("held"),
+        F.coalesce(
+            *(F.when(failed == i, _shown(text)) for i, text in enumerate(_JUDGED) if text in joined.columns)
+        ).alias("shown"),
+    )
+
+
+def _counted(rows: DataFrame, privacy: EventPrivacySettings) -> list[Column]:
+    """What is counted of named rows."""
+    cut = F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(float(privacy.max_quantity))))
+    unit = [F.col("unit")] if "unit" in rows.columns else []
+    return [F.col("day"), F.col("row_type"), cut.cast("long").alias("quantity"), *unit]
+
+
+def _named_rows(rows: DataFrame, source: Input, domain: RowDomain) -> tuple[DataFrame, Column]:
+    """The rows with their texts, day, number and row type; and the index of the first rule that a row fails, or null.
+
+    A run selects few of these columns: what is not asked for Spark need not analyse.
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     has_unit = "unit" in types
@@ -97,8 +125,8 @@ def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
     else:
         row_type = F.get(F.filter("menu", _is_on), F.lit(0))["row_type"]
     undeclared = F.lit(False) if domain.other is None else F.col("menu").isNull() & _is_name()
-    joined = joined.withColumn("row_type", F.when(undeclared, F.lit(domain.other)).otherwise(row_type))
-    joined = joined.withColumn("undeclared", undeclared)
+    row_type = F.when(undeclared, F.lit(domain.other)).otherwise(row_type)
+    joined = joined.withColumns({"row_type": row_type, "undeclared": undeclared})
     passes = (
         F.col("unit").isNotNull() & (F.col("unit") != "") if has_unit else F.lit(True),
         F.col("day").isNotNull(),
@@ -108,23 +136,7 @@ def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
         F.col("number").isNotNull() & ~F.isnan("number"),
     )
     failed = F.coalesce(*(F.when(~F.coalesce(rule, F.lit(False)), F.lit(i)) for i, rule in enumerate(passes)))
-    cap = float(privacy.max_quantity)
-    return joined.select(
-        "day",
-        "row_type",
-        F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(cap))).cast("long").alias("quantity"),
-        *(["unit"] if has_unit else []),
-        failed.alias("failed"),
-        (~F.col("number").between(0.0, cap)).alias("clamped"),
-        # For the data's owner only (`dplib.spark.rows.inspect`); anyone who counts selects none of it.
-        F.col("row_type").alias("series"),
-        F.when(F.col("undeclared"), _shown("name")).alias("undeclared"),
-        F.to_json(F.struct("day_text", "name", "number_text")).cast("binary").alias("content"),
-        F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(MAX_HELD))).cast("double").alias("held"),
-        F.coalesce(
-            *(F.when(failed == i, _shown(text)) for i, text in enumerate(_JUDGED) if text in joined.columns)
-        ).alias("shown"),
-    )
+    return joined, failed
 
 
 def _shown(text: str) -> Column:

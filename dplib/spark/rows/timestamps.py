@@ -143,7 +143,8 @@ def plain_date(text: Column, pattern: str) -> Column:
         place += len(piece.strip("'"))
     parts = [F.substr(text, F.lit(places[name]), F.lit(len(name))) for name in ("yyyy", "MM", "dd")]
     whole = "".join(_WIDE.get(piece, re.escape(piece.strip("'"))) for piece in pieces)
-    return F.when(text.rlike(rf"\A{whole}\z"), F.concat_ws("-", *parts).try_cast("date"))
+    plain = text if pattern == "yyyy-MM-dd" else F.concat_ws("-", *parts)
+    return F.when(text.rlike(rf"\A{whole}\z"), plain.try_cast("date"))
 
 
 def parse_moment(text: Column, pattern: str, asked: Column | None = None) -> Column:
