@@ -34,23 +34,29 @@ def plot_release(release: "Release", items: str | Any, ax: Axes | None, asked: d
     cut = False
     axes = ax if ax is not None else pyplot.subplots(figsize=(9, 4.5), layout="constrained")[1]
     if release.job == "range-histograms":
-        shown = release.query(items, **({"by": "bin"} | asked))
-        _bins(axes, shown, release.settings["histogram"].get("edges") is not None)
+        by = asked.get("by") or "bin"
+        shown = release.query(items, **(asked | {"by": by}))
+        sizes = shown.groupby("group", sort=False, observed=True)["estimate"].sum()
+        largest = sizes.nlargest(MAX_LINES).index.tolist()
+        edges = release.settings["histogram"].get("edges") is not None
+        scale = _bins(axes, shown[shown["group"].isin(largest)], largest, edges)
     else:
         whole = release.query(items, **{key: each for key, each in asked.items() if key != "by"})
         days = int((whole["last_day"].iloc[0] - whole["first_day"].iloc[0]).days) + 1
         by = asked.get("by") or next((name for name, width in PERIODS.items() if days >= ENOUGH * width), "day")
-        largest = whole.nlargest(MAX_LINES, "estimate")["item"].tolist()
+        sizes, scale = whole.set_index("item")["estimate"], ""
+        largest = sizes.nlargest(MAX_LINES).index.tolist()
         shown = release.query(items, **(asked | {"by": by}))
         cut = _days(axes, shown, largest, by)
-        if len(whole) > len(largest):
-            axes.set_title(f"the {len(largest)} largest of {len(whole)}", loc="left", fontsize="small")
-        axes.set_ylabel(f"count of a {by}")
+    if len(sizes) > len(largest):
+        axes.set_title(f"the {len(largest)} largest of {len(sizes)}", loc="left", fontsize="small")
+    axes.set_ylabel(f"count of a {by}{scale}")
     axes.axhline(0, color="0.6", linewidth=0.8, zorder=0)
     axes.spines[["top", "right"]].set_visible(False)
     budget = release.guarantee.split(":")[0]
+    bars = "; bars: 95 % of the noise" if shown["low"].notna().any() else ""
     axes.annotate(
-        f"{budget} for one {release.privacy_unit}; bars: 95 % of the noise{'; hollow: cut by the range' * cut}",
+        f"{budget} for one {release.privacy_unit}{bars}{'; hollow: cut by the range' * cut}",
         (1, 1),
         (0, 3),
         "axes fraction",
@@ -83,9 +89,8 @@ def _days(axes: Axes, shown: "pd.DataFrame", names: Sequence[str], by: str) -> b
     return starts or ends
 
 
-def _bins(axes: Axes, shown: "pd.DataFrame", edges: bool) -> None:
-    """Points at the bins of each histogram, or a line with its band where they are many."""
-    names = list(dict.fromkeys(shown["group"]))[:MAX_LINES]
+def _bins(axes: Axes, shown: "pd.DataFrame", names: Sequence[str], edges: bool) -> str:
+    """Points at the bins of each histogram, or a line with its band where they are many; returns what the axis is."""
     labels = list(dict.fromkeys(shown["range"]))
     at = np.arange(len(labels))
     for place, name in enumerate(names):
@@ -99,15 +104,15 @@ def _bins(axes: Axes, shown: "pd.DataFrame", edges: bool) -> None:
         axes.errorbar(beside, value, (value - low, high - value), fmt="o", markersize=3, label=str(name), linewidth=1)
     step = -(-len(labels) // 10)
     axes.set_xticks(at[::step], labels[::step], rotation=30 if not edges or len(labels) > 4 else 0, ha="right")
-    axes.set_ylabel("count of a bin")
     if len(names) > 1:
         axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     linear = linear_to(shown["estimate"], (shown["high"].astype(float) - shown["low"].astype(float)) / 2)
-    if linear is not None:
-        every = shown[["estimate", "low", "high"]].to_numpy(float)
-        ends = 1.5 * min(float(np.nanmin(every)), 0.0), 1.5 * max(float(np.nanmax(every)), 0.0)
-        ticks = powers(*ends, linear)
-        axes.set_yscale("symlog", linthresh=linear)
-        axes.set_yticks(ticks, [f"{tick:,.0f}" for tick in ticks])
-        axes.set_ylim(*ends)
-        axes.set_ylabel("count of a bin, logarithmic")
+    if linear is None:
+        return ""
+    every = shown[["estimate", "low", "high"]].to_numpy(float)
+    ends = 1.5 * min(float(np.nanmin(every)), 0.0), 1.5 * max(float(np.nanmax(every)), 0.0)
+    ticks = powers(*ends, linear)
+    axes.set_yscale("symlog", linthresh=linear)
+    axes.set_yticks(ticks, [f"{tick:,.0f}" for tick in ticks])
+    axes.set_ylim(*ends)
+    return ", logarithmic"

@@ -6,7 +6,7 @@ from dplib.jobs.key_selection.tables import Selected
 from dplib.page.blocks import Column, DataTable, Paragraphs, Section, heads, set_back
 from dplib.page.frame import SWALLOWED, PageFrame, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
-from dplib.page.number_text import count_text, counted, with_margin
+from dplib.page.number_text import count_text, counted, number_text, with_margin
 from dplib.privacy.noise_quantile import DrawLaw, half_width, one_draw
 
 MAX_SHOWN = 5_000
@@ -28,8 +28,20 @@ def build_page(design: Design, found: Selected, frame: PageFrame) -> str:
         tables_of_release("Not made by this job.", f"The keys{weights}.", "The keys and their rounds as drawn."),
     )
     shown = frame.use(f"keys, {number}", ("--item NAME", "Whether a key was released"), REFERENCES)
-    middle = (Section("The keys", (_keys(design, found),)), _sizes(design, unit))
+    middle = (Section("The keys", (*_chosen(design), _keys(design, found))), _sizes(design, unit))
     return frame.page("Keys", "Keys", released, _noise(design, len(found.keys)), middle, shown)
+
+
+def _chosen(design: Design) -> tuple[Paragraphs, ...]:
+    """What being released says of a weight; nothing where there is none."""
+    if design.noisy is None:
+        return ()
+    text = (
+        f"A key is released where its noisy weight reaches {number_text(design.noisy.threshold / design.scale)}. Where "
+        "the true weight is below that, the one shown is always too high, and its 95 % interval, which is of the noise "
+        "before this choice, holds the true weight in fewer cases."
+    )
+    return (Paragraphs((text,)),)
 
 
 def _keys(design: Design, found: Selected) -> DataTable:

@@ -18,7 +18,6 @@ from dplib.jobs.consistent_histograms.query import design_of
 from dplib.jobs.range_histograms import quantiles
 from dplib.privacy.noise_quantile import DrawLaw, factor95
 from dplib.reading.combined import _mean
-from dplib.reading.plots import _bins
 from dplib.reading.release import Release, open_release
 from dplib.release.question import Question
 from tests.support.dense_histograms import DenseHistograms
@@ -191,7 +190,9 @@ def test_a_release_whose_files_are_not_whole_is_not_opened(releases: dict[str, R
         open_release(damaged)
 
 
-def test_plots_show_every_period_and_hollow_ones_apart(releases: dict[str, Release]) -> None:
+def test_plots_show_every_period_and_hollow_ones_apart(
+    releases: dict[str, Release], monkeypatch: pytest.MonkeyPatch
+) -> None:
     axes = releases["consistent-histograms"].plot(["milk", "bread"], by="week", start="2024-01-03")
     whole, partial = axes.lines[0], axes.lines[1]
     assert (len(whole.get_xdata()), len(partial.get_xdata())) == (1, 1)
@@ -201,8 +202,14 @@ def test_plots_show_every_period_and_hollow_ones_apart(releases: dict[str, Relea
         releases["kmeans"].plot()
     # Where no errors are stated, skewed counts are drawn as well.
     bare = pd.DataFrame({"group": "a", "range": list("wxyz"), "estimate": [-1.0, 2.0, 3.0, 40_000.0]})
-    _bins(axes, bare.assign(low=np.nan, high=np.nan), edges=False)
-    assert axes.get_ylim() == (-1.5, 60_000)
+    many = [bare.assign(group=str(size), estimate=bare["estimate"] * size) for size in range(1, 11)]
+    monkeypatch.setattr(Release, "query", lambda *_, **__: pd.concat(many).assign(low=np.nan, high=np.nan))
+    axes = releases["range-histograms"].plot()
+    assert axes.get_ylim() == (-15, 600_000)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [str(size) for size in range(10, 2, -1)]
+    assert axes.get_title(loc="left") == "the 8 largest of 10"
+    assert axes.get_ylabel() == "count of a bin, logarithmic"
+    assert [text.get_text() for text in axes.texts] == ["epsilon 1 for one order"]
 
 
 def test_the_notebook_runs(releases: dict[str, Release], monkeypatch: pytest.MonkeyPatch) -> None:
