@@ -9,13 +9,13 @@ import pytest
 
 from dplib.jobs.table import job_named
 from tests.support.every_job import COUNTING, JOBS, entries_of, new_place_of
-from tests.support.jobs import Shop, dplib, named
+from tests.support.jobs import ITEMS, Shop, dplib, named
 
 LARGE: dict[str, dict[str, Any]] = {
     "consistent-histograms": {
-        "domain__items": ["bread", "milk", "tea", *(f"item {number}" for number in range(500))],
+        "domain__items": [*ITEMS, *(f"item {number}" for number in range(500))],
         "domain__last_day": "2053-12-31",
-        "tree": "auto",
+        "tree": {"levels": ["year", "month", "day"]},
     },
     "range-histograms": {
         "histogram__edges": {"start": 0, "stop": 50_000, "width": 1},
@@ -68,7 +68,9 @@ def test_a_large_design_that_fails_only_in_publishing_costs_nothing(
 def test_a_solver_that_does_not_take_a_large_design_costs_nothing(
     method: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = new_place_of("consistent-histograms", tmp_path, domain__last_day="2053-12-31", tree="auto")
+    place = new_place_of(
+        "consistent-histograms", tmp_path, **(LARGE["consistent-histograms"] | {"domain__items": ITEMS})
+    )
     refused_by_both(place.set(publish__solver={"method": method}), sentence, monkeypatch)
 
 
