@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -18,6 +20,7 @@ from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.rows.contributions import Batches, first_rows, priorities
 
 _LENGTH = 8
+_QUEUED = "category int, is_sum boolean, owner binary, priority binary, number long"
 
 
 @dataclass(frozen=True)
@@ -56,16 +59,15 @@ def count_categories(judged: JudgedRows, rows_per_unit: int, key: bytes) -> IntA
     n_rules = len(judged.rules)
     counted = F.when(F.coalesce("clipped", F.lit(False)), n_rules + 1).otherwise(n_rules)
     rows = judged.frame.select(F.coalesce("failed", counted).alias("category"), "content", "owner")
-    owned = rows.where(F.col("owner").isNotNull()).mapInArrow(
-        _prioritise(key), "category int, owner binary, priority binary"
+    queued = rows.mapInArrow(_prioritise(key), _QUEUED)
+    kept = (
+        first_rows(queued, ["is_sum", "owner"], rows_per_unit).groupBy("category").agg(F.sum("number").alias("number"))
     )
-    kept = first_rows(owned, ["owner"], rows_per_unit).select("category")
-    alone = rows.where(F.col("owner").isNull()).select("category")
     with quiet_spark_errors("count the quality of the input"):
-        found = kept.unionByName(alone).groupBy("category").count().collect()
+        found = kept.collect()
     counts = np.zeros(n_rules + 2, dtype=np.int64)
     for row in found:
-        counts[row["category"]] = row["count"]
+        counts[row["category"]] = row["number"]
     return counts
 
 
@@ -83,17 +85,34 @@ def count_units_above(judged: JudgedRows) -> IntArray:
 
 
 def _prioritise(key: bytes) -> Callable[[Batches], Batches]:
-    """Gives each row its place in the queue of its unit: BLAKE2b of its category, content and unit under ``key``."""
+    """Gives each row its place in the queue of its unit: BLAKE2b of its category, content and unit under ``key``.
+
+    Rows that are units of their own are added up at once, each sum under a name that no other has: no cap cuts them,
+    and the input is read once for both kinds.
+    """
 
     def prioritise(batches: Batches) -> Batches:
-        for batch in batches:
-            categories, contents, owners = (batch.column(name) for name in ("category", "content", "owner"))
+        task = TaskContext.get()
+        assert task is not None
+        part = task.partitionId()
+        for number, batch in enumerate(batches):
+            owned = batch.filter(batch.column("owner").is_valid())
+            categories, contents, owners = (owned.column(name) for name in ("category", "content", "owner"))
             rows = zip(categories.to_pylist(), contents.to_pylist(), owners.to_pylist(), strict=True)
-            queue = priorities((_framed(*row) for row in rows), key)
-            arrays = [categories.cast(pa.int32()), owners.cast(pa.binary()), queue]
-            yield pa.RecordBatch.from_arrays(arrays, names=["category", "owner", "priority"])
+            queue, ones = priorities((_framed(*row) for row in rows), key), pa.array(np.ones(len(owners), np.int64))
+            yield _queued(categories, False, owners, queue, ones)
+            alone = batch.column("category").filter(batch.column("owner").is_null())
+            sums = pc.value_counts(alone).flatten()
+            names = pa.array([f"{part} {number} {place}".encode() for place in range(len(sums[0]))], pa.binary())
+            yield _queued(sums[0], True, names, names, sums[1])
 
     return prioritise
+
+
+def _queued(categories: pa.Array, is_sum: bool, owners: pa.Array, queue: pa.Array, number: pa.Array) -> pa.RecordBatch:
+    kinds = pa.array(np.full(len(owners), is_sum))
+    arrays = [categories.cast(pa.int32()), kinds, owners.cast(pa.binary()), queue, number]
+    return pa.RecordBatch.from_arrays(arrays, names=["category", "is_sum", "owner", "priority", "number"])
 
 
 def _framed(category: int, content: bytes | None, owner: bytes) -> bytes:
