@@ -146,6 +146,26 @@ def test_equal_rows_are_cut_a_piece_at_a_time(secret: bytes) -> None:
     assert [len(list(cut_rows(CAP, secret, size)([batch]))) for size in (31, 3)] == [5, 32]
 
 
+def test_what_is_compiled_does_not_grow_with_the_cells(spark: SparkSession) -> None:
+    schemas = (", ".join(f"`items.{place}` {kind} " for place in range(n)) for n, kind in ((2, "string"), (40, "long")))
+    frames = [_with_cells(spark.createDataFrame([], schema)) for schema in schemas]
+    # The words by which texts are trimmed and read.
+    plans = [each._jdf.queryExecution().analyzed().toString().lower() for each in frames]  # type: ignore[operator]
+    assert [plans[0].count(word) for word in ("trim", "rlike")] == [plans[1].count(word) for word in ("trim", "rlike")]
+    assert "rlike" in plans[0]
+
+
+def test_cells_that_are_numbers_are_read_as_their_texts(spark: SparkSession) -> None:
+    kinds = {"double": (2.5, math.inf, math.nan, None), "float": (2.5, -1.0, math.nan, None)}
+    kinds |= {"long": (2**53 + 1, -1, 0, None), "boolean": (True, False, True, None)}
+    schema = ", ".join(f"`items.{place}` {kind}" for place, kind in enumerate(kinds))
+    frame = _with_cells(spark.createDataFrame(list(zip(*kinds.values(), strict=True)), schema).coalesce(1))
+    found = np.array([row["cells"] for row in frame.collect()])
+    expected = [[2.5, 2.5, 2.0**53, 1], [math.inf, -1, -1, 0], [math.nan, math.nan, 0, 1], [0, 0, 0, 0]]
+    assert np.array_equal(found, expected, equal_nan=True)
+    assert [row["bad_cell"] for row in frame.collect()] == [None, None, "NaN", None]
+
+
 def test_a_unit_more_or_less_changes_at_most_its_caps(spark: SparkSession, secret: bytes) -> None:
     rows = random_rows(5, 120)
     everything = counted(spark, rows, True, secret)

@@ -52,7 +52,7 @@ def inspect_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, 
     hints = date_hints(judged, found, DAY_RULE, source.date_format) if written else []
     if domain.other is not None:
         found = _with_undeclared(found, judged, len(RULES), LISTED)
-    hints += name_hints(found, NAME_RULE if domain.other is None else LISTED, domain.names)
+    hints += name_hints(found, NAME_RULE if domain.other is None else LISTED, _listed(domain.names, domain.other))
     return replace(found, hints=hints + missing_hint("names", domain.names, [each.name for each in found.losses]))
 
 
@@ -91,7 +91,8 @@ def inspect_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, m
     if domain.groups is not None:
         if domain.other is not None:
             found = _with_undeclared(found, judged, len(BIN_RULES), GROUP_LISTED)
-        hints += name_hints(found, BIN_RULES[3] if domain.other is None else GROUP_LISTED, names)
+        rule = BIN_RULES[3] if domain.other is None else GROUP_LISTED
+        hints += name_hints(found, rule, _listed(names, domain.other))
         hints += missing_hint("groups", names, [each.name for each in found.losses])
     return replace(found, hints=hints)
 
@@ -221,6 +222,11 @@ def name_hints(found: Inspection, rule: str, names: Sequence[str]) -> list[str]:
             what = "Counted as other" if rule in found.changing else "Dropped as undeclared"
             hints.append(f"{what}: {value}. Declared is: {same or close[0]}.")
     return hints
+
+
+def _listed(names: Sequence[str], other: int | None) -> list[str]:
+    """The names without that of the rest, for which no other name is meant."""
+    return [name for place, name in enumerate(names) if place != other]
 
 
 def missing_hint(what: str, declared: Sequence[str], present: Sequence[str]) -> list[str]:

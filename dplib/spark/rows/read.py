@@ -129,17 +129,24 @@ def open_columns(
 
 
 def _with_cells(rows: DataFrame) -> DataFrame:
-    """Rows whose item columns are one array of numbers: 0 for an empty cell, NaN for what is no number."""
+    """Rows whose item columns are one array of numbers: 0 for an empty cell, NaN for what is no number.
+
+    One expression reads them all: with one a column, thousands of columns were as many pages of Java to compile.
+    """
     kinds = {field.name: field.dataType.typeName() for field in rows.schema.fields if field.name.startswith("items.")}
-    texts = [text_column(F.col(f"`{role}`")) for role in kinds]
-    numbers = [number_column(F.col(f"`{role}`"), kind) for role, kind in kinds.items()]
-    pairs = list(zip(texts, numbers, strict=True))
-    cells = [
-        F.when(F.coalesce(text, F.lit("")) != "", F.coalesce(n, F.lit(math.nan))).otherwise(0.0) for text, n in pairs
-    ]
-    bad = (F.when(F.isnan(cell), text) for cell, text in zip(cells, texts, strict=True))
+    plain = (
+        F.col(f"`{role}`").cast("int") if kind == "boolean" else F.col(f"`{role}`") for role, kind in kinds.items()
+    )
     others = [F.col(role) for role in rows.columns if role not in kinds]
-    return rows.select(*others, F.array(*cells).alias("cells"), F.coalesce(*bad).alias("bad_cell"))
+    texts = rows.select(*others, F.array(*(column.cast("string") for column in plain)).alias("texts"))
+    bad = F.filter("texts", lambda text: F.isnan(_cell(text)))
+    bad_cell = text_column(F.get(bad, F.lit(0)))
+    return texts.select(*others, F.transform("texts", _cell).alias("cells"), bad_cell.alias("bad_cell"))
+
+
+def _cell(text: Column) -> Column:
+    number = F.coalesce(number_column(text, "string"), F.lit(math.nan))
+    return F.when(F.coalesce(text_column(text), F.lit("")) != "", number).otherwise(0.0)
 
 
 @contextmanager
