@@ -21,6 +21,8 @@ MAX_LINES = 8
 """Items or groups that one plot shows."""
 ENOUGH = 12
 """Periods that are enough to show a course."""
+FEW = 5
+"""Periods below which each has its first day at the axis, which would name hours."""
 MANY_BINS = 60
 """Bins from which a histogram is a line."""
 PERIODS = {"year": 366, "quarter": 92, "month": 31, "week": 7, "day": 1}
@@ -83,6 +85,10 @@ def _days(axes: Axes, shown: "pd.DataFrame", names: Sequence[str], by: str) -> b
         low, high = rows["low"].to_numpy(float), rows["high"].to_numpy(float)
         axes.vlines(at, low, high, color=colour, alpha=0.4, linewidth=2)
     axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    begins = np.unique(shown["first_day"].to_numpy())
+    if len(begins) < FEW:
+        axes.set_xticks(begins, np.datetime_as_string(begins, "D").tolist())
+        return starts or ends
     locator = AutoDateLocator(minticks=3, maxticks=9)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]

@@ -197,6 +197,7 @@ def test_plots_show_every_period_and_hollow_ones_apart(
     whole, partial = axes.lines[0], axes.lines[1]
     assert (len(whole.get_xdata()), len(partial.get_xdata())) == (1, 1)
     assert partial.get_markerfacecolor() == "none"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["2024-01-03", "2024-01-08"]
     assert len(releases["range-histograms"].plot().containers) == 2
     with pytest.raises(ConfigError, match="plot must"):
         releases["kmeans"].plot()
