@@ -27,7 +27,7 @@ def branching_of(tree: IntervalTree) -> int | None:
     if len(sizes) == 1:
         return 1
     k = int(sizes[1])
-    complete = np.array_equal(sizes, [k**level for level in range(len(sizes))])
+    complete = k > 1 and np.array_equal(sizes, [k**level for level in range(len(sizes))])
     return k if complete and bool(np.isin(tree.child_count, (0, k)).all()) else None
 
 

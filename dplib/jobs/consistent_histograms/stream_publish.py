@@ -77,6 +77,9 @@ def estimate_part(whole: Design, part: StreamPart[Design], noisy: FloatArray, pr
         progress: told of the rounds.
     """
     design, solver = part.design, part.design.config.publish.solver
+    if part.has_holes:
+        # Its tree is what the missing days left of it: the solver that the settings name may not take it.
+        solver = solver.model_copy(update={"method": "auto"})
     solution = estimate(design, noisy, solver, progress)
     require_converged(solver, solution)
     if whole.config.publish.counts == "integers" and not part.has_holes:

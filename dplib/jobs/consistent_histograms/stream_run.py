@@ -16,12 +16,13 @@ from dplib.jobs.consistent_histograms.publish import manifest_fields, promise
 from dplib.jobs.consistent_histograms.rows import row_domain
 from dplib.jobs.consistent_histograms.stream_measure import closing, measure_closing
 from dplib.jobs.consistent_histograms.stream_parts import stream_state
-from dplib.jobs.consistent_histograms.stream_publish import TopResults, estimate_top, write_tops
+from dplib.jobs.consistent_histograms.stream_publish import TopResults, estimate_part, estimate_top, write_tops
 from dplib.jobs.consistent_histograms.tables import tree_in
 from dplib.ledger.runs import MeasuredRun
 from dplib.mechanisms.chosen_rows import Caps
 from dplib.metrics.faint_totals import FaintTotals
 from dplib.page.account_state import AccountState
+from dplib.progress import SILENT
 from dplib.release.manifest import STREAM, load_manifest
 from dplib.release.stream_tops import stream_details
 from dplib.release.stream_version import StreamVersion
@@ -62,14 +63,22 @@ def measure_day(job: Resources[Design], rows: DataFrame, keys: RunKeys, director
 
 
 def measure_no_rows(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
-    """Draw the noise of a few days whose counts are all 0, for a publication that is only tried."""
+    """Draw the noise of a few days whose counts are all 0, for a publication that is only tried.
+
+    A solver that the settings name must take every top whose days are all measured.
+    """
     n_days, n_kinds = design.config.domain.n_days, row_domain(design).n_row_types
+    names = [design.date(day).isoformat() for day in range(n_days)]
+    if design.config.publish.solver.method != "auto":
+        state = stream_state(design, names)
+        for part in (part for top in state.tops.tolist() for part in state.parts(top)):
+            estimate_part(design, part, np.zeros((len(part.nodes), len(design.series))), SILENT)
 
     def measure(day: int, staged: Path) -> MeasurementKeys:
         _, first = closing(design, day)
         return measure_closing(design, day, np.zeros((day + 1 - first, n_kinds), dtype=np.int64), keys, staged)
 
-    return measure_few_days([design.date(day).isoformat() for day in range(n_days)], measure, directory)
+    return measure_few_days(names, measure, directory)
 
 
 def publish_version(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:

@@ -273,3 +273,22 @@ def test_neighbouring_histories_differ_by_no_more_than_one_row_at_each_level(
         assert np.abs(own).sum() == 5 * design.constraints.row_l1
         assert (own**2).sum() == 25 * design.constraints.row_l2_squared
         assert design.noise_of(level)[0].noise.sensitivity == 25 * design.constraints.row_l2_squared  # type: ignore[union-attr]
+
+
+def test_a_named_solver_takes_missing_days_or_the_plan_refuses_it(tmp_path: Path) -> None:
+    def with_solver(method: str, **changes: object) -> StreamShop:
+        publish = {"solver": {"method": method}, "output": {"path": "releases"}}
+        return new_stream(tmp_path / f"{method}-{len(changes)}", publish=publish, **changes)
+
+    levels = ["2 weeks", "week", "day"]
+    for shop in (
+        with_solver("commuting", constraints=CHANGING, stream__levels=levels),  # not in the weeks that change nothing
+        with_solver("boosting", constraints=[], stream__levels=levels),
+    ):
+        method = shop.settings["publish"]["solver"]["method"]
+        planned = shop.command("plan")
+        assert (planned.code, f"publish.solver must be another than {method}" in planned.err) == (2, True), planned.err
+    seven = {"stream__levels": ["7 weeks", "week", "day"], "stream__horizon": days(0, 48)}
+    shop = with_solver("boosting", constraints=[], **seven)
+    assert shop.command("plan").code == 0
+    assert shop.day(*days(*range(7), *range(13, 49, 7))).is_dir()
