@@ -91,8 +91,9 @@ def _factor(design: Design, column: int) -> float:
     return own[0] / own[1]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("order", HOLES)
+@pytest.mark.parametrize(
+    ("kind", "order"), [(kind, HOLES[(n + m) % 4]) for n, kind in enumerate(KINDS) for m in (0, 1)]
+)
 def test_answers_are_least_squares_over_the_nodes_that_closed(
     tmp_path: Path, kind: dict[str, object], order: list[int]
 ) -> None:
