@@ -12,7 +12,8 @@ Reference: The Unicode Standard, section 3.13, default caseless matching; tables
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
@@ -48,6 +49,11 @@ def fold_text(text: str, fold: Sequence[Fold]) -> str:
     if "spaces" in fold:
         text = _SPACES.sub(" ", text).strip(" ")
     return unicodedata.normalize("NFC", text)
+
+
+def folding(fold: Sequence[Fold] | None) -> Callable[[str], str]:
+    """The function that folds names so."""
+    return partial(fold_text, fold=fold or ())
 
 
 def fold_key(key: str, fold: Sequence[Fold]) -> str:

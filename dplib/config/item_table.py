@@ -11,7 +11,7 @@ import csv
 import datetime as dt
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -86,7 +86,14 @@ class ItemTable(Section):
         """All columns that are read: keys, attributes, days."""
         return [*self.columns, *self.attributes, *(name for name in (self.first_day, self.last_day) if name)]
 
-    def read(self, base: Path, first_day: dt.date, last_day: dt.date, added: Mapping[str, str] | None = None) -> Self:
+    def read(
+        self,
+        base: Path,
+        first_day: dt.date,
+        last_day: dt.date,
+        added: Mapping[str, str] | None = None,
+        folded: Callable[[str], str] = str,
+    ) -> Self:
         """The same with what decides in place of the file.
 
         Args:
@@ -94,6 +101,7 @@ class ItemTable(Section):
             first_day: of the domain.
             last_day: of the domain, inclusive.
             added: one more row, a value by column; its days are all.
+            folded: takes from a name what makes no difference to `only`.
 
         Raises:
             ConfigError: if the file cannot be read, lacks a column, or a row is wrong.
@@ -105,7 +113,7 @@ class ItemTable(Section):
             given = read_text(f"{self.setting}.file", path, MAX_BYTES, self.file)
             if self.only is not None:
                 wanted = self.only.names(base, f"{self.setting}.only", joined=NAME_SEPARATOR)
-                given = with_names(given, self.columns, wanted, NAME_SEPARATOR)
+                given = with_names(given, self.columns, wanted, NAME_SEPARATOR, folded)
             given = given if added is None else with_row(given, added)
         rows = _Rows(self, given, first_day, last_day)
         days = {} if rows.has_days else {"first_day": None, "last_day": None}

@@ -6,6 +6,7 @@ not have, other columns and the order of rows change nothing.
 
 import csv
 import io
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -33,21 +34,25 @@ class TotalsTable(Section):
     by: str
     """Each of its values is a total; an item whose cell is empty belongs to none."""
 
-    def read(self, base: Path, setting: str, items: frozenset[str]) -> dict[str, list[str]]:
+    def read(
+        self, base: Path, setting: str, items: Iterable[str], folded: Callable[[str], str] = str
+    ) -> dict[str, list[str]]:
         """The totals by name, with their items in order; both sorted.
 
         Args:
             base: folder that the path is relative to.
             setting: for messages.
             items: names of the domain's items.
+            folded: takes from a name what makes no difference.
 
         Raises:
             ConfigError: if the file cannot be read, lacks a column, or gives no total of the domain's items.
         """
         found: dict[str, set[str]] = {}
+        known = {folded(item): item for item in items}
         for name, (total,) in _rows(self.file, base, setting, self.item, [self.by]):
-            if total and name in items:
-                found.setdefault(total, set()).add(name)
+            if total and folded(name) in known:
+                found.setdefault(total, set()).add(known[folded(name)])
         require(bool(found), setting, "give a total of an item of domain.items", "none")
         return {total: sorted(found[total]) for total in sorted(found)}
 

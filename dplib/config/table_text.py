@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 DELIMITERS = ",;\t|"
 """Between the cells of public tables, the usual one first."""
@@ -25,12 +25,14 @@ def with_row(table: str, row: Mapping[str, str]) -> str:
     return table.rstrip("\r\n") + f"\n{line}"
 
 
-def with_names(table: str, columns: Sequence[str], names: Collection[str], separator: str) -> str:
-    """The text of a table with the rows only whose cells in some columns, joined, are one of some names.
+def with_names(
+    table: str, columns: Sequence[str], names: Collection[str], separator: str, folded: Callable[[str], str] = str
+) -> str:
+    """The text of a table with the rows only whose cells in some columns, joined, are one of some names once folded.
 
     A text that is no CSV, and lines that lack a cell, stay for those to refuse who read them.
     """
-    sign, kept = delimiter_of(table, columns), set(names)
+    sign, kept = delimiter_of(table, columns), set(map(folded, names))
     header = _header(table, sign)
     if not set(columns) <= set(header):
         return table
@@ -38,7 +40,7 @@ def with_names(table: str, columns: Sequence[str], names: Collection[str], separ
     rows = csv.reader(io.StringIO(table, newline=""), delimiter=sign, strict=True)
 
     def stays(row: Sequence[str]) -> bool:
-        return len(row) != len(header) or separator.join(row[place].strip() for place in places) in kept
+        return len(row) != len(header) or folded(separator.join(row[at].strip() for at in places)) in kept
 
     try:
         return _text((row for number, row in enumerate(rows) if not number or stays(row)), sign)

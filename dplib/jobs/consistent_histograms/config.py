@@ -7,6 +7,7 @@ input is read decides counts.
 """
 
 import datetime as dt
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -15,6 +16,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from dplib.config.day_window import DayClock, DayWindow
 from dplib.config.event_input import Input
+from dplib.config.fold import folding
 from dplib.config.item_groupings import Grouping, check_groupings, kind_of_names, listed_groupings
 from dplib.config.item_table import NAME_SEPARATOR, ItemTable, TableItems
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
@@ -74,15 +76,15 @@ class Domain(Section):
         """Number of days."""
         return (self.last_day - self.first_day).days + 1
 
-    def resolved(self, base: Path) -> Self:
-        """The domain with its items in place of the file that names them.
+    def resolved(self, base: Path, folded: Callable[[str], str] = str) -> Self:
+        """The domain with its items in place of the file that names them; `only` takes names that are one once folded.
 
         Raises:
             ConfigError: if the file cannot be read, or a name is empty or stands twice.
         """
         if isinstance(self.items, ItemTable):
             added = self.other if isinstance(self.other, dict) else None
-            read = self.items.read(base, self.first_day, self.last_day, added)
+            read = self.items.read(base, self.first_day, self.last_day, added, folded)
             other = self.other if added is None else NAME_SEPARATOR.join(added[name] for name in read.columns)
             return self.model_copy(update={"items": read, "other": other})
         names = list(declared_names(self.items, base, "domain.items"))
@@ -134,14 +136,14 @@ class Constraint(Section):
             raise ValueError(f"must have `to` not before `from`, got {self.last} before {self.first}")
         return self
 
-    def read(self, base: Path, setting: str, items: frozenset[str]) -> Self:
+    def read(self, base: Path, setting: str, items: Sequence[str], folded: Callable[[str], str]) -> Self:
         """The constraint with totals and packages in place of the tables that they come from.
 
         Raises:
             ConfigError: if a table cannot be read, or is wrong.
         """
         if self.totals_from is not None:
-            totals = self.totals_from.read(base, f"{setting}.totals_from", items)
+            totals = self.totals_from.read(base, f"{setting}.totals_from", items, folded)
             return self.model_copy(update={"totals_from": None, "totals": totals})
         if self.packages_from is not None:
             packages = self.packages_from.read(base, f"{setting}.packages_from")
@@ -320,8 +322,9 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
 
     def release(self, base: Path) -> HistogramsRelease:
         """The settings of the release, with the contents of listed files."""
-        domain = self.domain.resolved(base)
+        folded = folding(self.input.fold)
+        domain = self.domain.resolved(base, folded)
         table = domain.table_items
-        names = frozenset(table.names if table is not None else domain.items if isinstance(domain.items, list) else ())
-        constraints = [each.read(base, f"constraints.{n}", names) for n, each in enumerate(self.constraints)]
+        names = table.names if table is not None else domain.items if isinstance(domain.items, list) else ()
+        constraints = [each.read(base, f"constraints.{n}", names, folded) for n, each in enumerate(self.constraints)]
         return HistogramsRelease.of(self, domain=domain, constraints=constraints)

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Self, TypeGuard
 from pydantic import Field, field_validator, model_validator
 
 from dplib.config.day_window import DayClock, DayWindow
+from dplib.config.fold import folding
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.measure import Measure, Target
 from dplib.config.sections import Exact, RowPrivacySettings, Section
@@ -242,12 +243,14 @@ class RangeHistogramsConfig(RangesRelease, JobConfig):
 
     def release(self, base: Path) -> RangesRelease:
         """The settings of the release, with the contents of listed files."""
-        given, groups = self.histogram, self.histogram.group_names(base)
+        given, groups = self.histogram, self.histogram.groups
+        if isinstance(groups, GroupTable):
+            groups = given.group_table(base, groups, folding(self.input.fold))
+        elif groups is not None:
+            groups = list(given.group_names(base) or ())
         read = {
             "other": given.other_name,
-            "groups": given.group_table(base, given.groups)
-            if isinstance(given.groups, GroupTable)
-            else (None if groups is None else list(groups)),
+            "groups": groups,
             "categories": None if given.categories is None else list(given.category_names(base)),
         }
         return RangesRelease.of(self, histogram=given.model_copy(update=read))

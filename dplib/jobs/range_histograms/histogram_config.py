@@ -1,6 +1,7 @@
 """The section ``histogram`` of the job ``range-histograms``: bins, groups and their sums."""
 
 import datetime as dt
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -159,10 +160,10 @@ class HistogramSettings(Section):
         names = list(declared_names(self.groups, base, "histogram.groups"))
         return tuple(with_other("histogram.other", names, self.other))
 
-    def group_table(self, base: Path, table: GroupTable) -> GroupTable:
+    def group_table(self, base: Path, table: GroupTable, folded: Callable[[str], str] = str) -> GroupTable:
         """The table of groups with what decides in place of its file."""
         added = self.other if isinstance(self.other, dict) else None
-        return table.read(base, dt.date.min, dt.date.max, added)
+        return table.read(base, dt.date.min, dt.date.max, added, folded)
 
     @property
     def other_name(self) -> str | None:

@@ -119,6 +119,23 @@ def test_only_some_items_of_the_master_are_counted(tmp_path: Path) -> None:
     assert found.config.domain.items.table == typed
 
 
+def test_what_makes_no_difference_in_rows_makes_none_between_public_tables(tmp_path: Path) -> None:
+    """Keys of a folded selection find their rows of the master, which calls them otherwise, and these their totals."""
+    (tmp_path / "wanted.txt").write_text("MILK\nt\u00e9 noir\n", encoding="utf-8")
+    master = "name,department\nMilk,cold\nTe\u0301  Noir,hot\nbread,dry\n"
+    (tmp_path / "master.csv").write_text(master, encoding="utf-8")
+    items = {"file": "master.csv", "columns": ["name"], "only": {"file": "wanted.txt"}}
+    (tmp_path / "aisles.csv").write_text("name,aisle\nmilk,one\nT\u00c9 NOIR,one\n", encoding="utf-8")
+    domain = {"items": items, "first_day": "2024-01-01", "last_day": "2024-01-14"}
+    totals = [{"totals_from": {"file": "aisles.csv", "item": "name", "by": "aisle"}}]
+    shop = shop_with(tmp_path, domain=domain, constraints=totals, input__fold=["case", "spaces"])
+    found = JOB.prepare(shop.config).design
+    assert found.series == ("Milk", "Te\u0301  Noir", "one")
+    assert found.config.constraints[0].totals == {"one": ["Milk", "Te\u0301  Noir"]}
+    with pytest.raises(ConfigError, match=r"domain\.items must hold at least one item, got none"):
+        JOB.prepare(shop.set(input__fold=["spaces"]).config)
+
+
 CELLS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1).map(str.strip).filter(bool)
 
 
