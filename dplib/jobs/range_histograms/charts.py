@@ -46,7 +46,8 @@ def counts_section(design: Design, summary: Summary) -> Section:
     return Section("Counts and charts", (*blocks, _choice(design, summary, order), *figures))
 
 
-def _name(design: Design, group: int) -> str:
+def shown_name(design: Design, group: int) -> str:
+    """What a page calls a histogram."""
     return design.series[group] if design.bins.grouped else "all rows"
 
 
@@ -75,7 +76,7 @@ def _choice(design: Design, summary: Summary, order: list[int]) -> Chooser:
         alike = np.zeros(len(lo), dtype=bool)
         ticks = [str(day) for day in design.bins.ends(lo, hi)[0]] if design.bins.kind == "days" else ()
         levels.append(ChoiceLevel(name, count_of(name), labels, estimate, half, counts, alike, ticks=ticks))
-    return chooser("histogram", [_name(design, group) for group in order], levels)
+    return chooser("histogram", [shown_name(design, group) for group in order], levels)
 
 
 def _levels(design: Design) -> list[IntArray]:
@@ -135,7 +136,7 @@ def _totals(design: Design, summary: Summary) -> DataTable:
     for group, half in zip(order.tolist(), halves.tolist(), strict=True):
         total = float(summary.totals[group])
         value, margin = (number_text(total), "–") if np.isnan(half) else with_margin(total, half)
-        row = (_name(design, group), value, margin, count_text(summary.published[group]))
+        row = (shown_name(design, group), value, margin, count_text(summary.published[group]))
         rows.append(set_back(row, abs(total) <= half))
     columns = heads("Group", numbers=("Estimate", "± 95 %", "Published"))
     caption = f"Every group over all bins, the largest first; {SWALLOWED}"
@@ -166,7 +167,7 @@ def _shape_row(design: Design, group: int, shape: Shape) -> tuple[Text, ...]:
     finest = _step(design)
     numbers = ("–" if each is None else _value(each, finest) for each in (shape.estimate, shape.low, shape.high))
     swallowed = shape.estimate is None or (shape.low, shape.high) == (first, last)
-    return set_back((_name(design, group), _SHAPES.get(shape.statistic, shape.statistic), *numbers), swallowed)
+    return set_back((shown_name(design, group), _SHAPES.get(shape.statistic, shape.statistic), *numbers), swallowed)
 
 
 def _step(design: Design) -> float:

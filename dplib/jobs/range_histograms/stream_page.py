@@ -7,7 +7,7 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.estimates.stream_errors import StreamErrors
 from dplib.estimates.stream_state import StreamState
-from dplib.jobs.range_histograms.charts import CHARTS, MAX_LAWS, MAX_POINTS, MAX_ROWS, alt_text
+from dplib.jobs.range_histograms.charts import CHARTS, MAX_LAWS, MAX_POINTS, MAX_ROWS, alt_text, shown_name
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.kinds import recent_errors
 from dplib.jobs.range_histograms.stream_parts import stream_errors
@@ -55,7 +55,7 @@ def days_section(state: StreamState[Design], directory: Path, previous: Path | N
             Callout("Preliminary and final numbers", " ".join(said)),
             _totals(state, known, order, totals, counts.sum(axis=1)),
             text,
-            chooser("histogram", [_name(design, group) for group in order.tolist()], levels),
+            chooser("histogram", [shown_name(design, group) for group in order.tolist()], levels),
             *figures,
         ),
     )
@@ -71,10 +71,6 @@ def recent_section(design: Design) -> Section:
     words = "Each answer as it is known on its last day; the alternative spends the same budget on days alone."
     table = DataTable("Mean standard errors, in counts", columns, rows)
     return Section("Expected error of recent days", (Paragraphs((words,)), table))
-
-
-def _name(design: Design, group: int) -> str:
-    return design.series[group] if design.bins.grouped else "all rows"
 
 
 def _levels(
@@ -144,7 +140,7 @@ def _totals(
     whole = all(state.days[tree.lo[root] : tree.hi[root]].all() for root in state.outermost.tolist())
     for group, half in zip(shown.tolist(), known.totals(shown)[1].tolist(), strict=True):
         counts = (count_text(published[group]),) if whole else ()
-        row = (_name(state.design, group), *with_margin(float(totals[group]), half), *counts)
+        row = (shown_name(state.design, group), *with_margin(float(totals[group]), half), *counts)
         rows.append(set_back(row, bool(abs(totals[group]) <= half)))
     days = "all measured days" if whole else "all days whose sum is known, days without a number of their own included"
     caption = f"Every group over {days}, the largest first; {SWALLOWED}"

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import dplib
+from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.query import design_of
 from dplib.jobs.consistent_histograms.stream_page import stream_content
-from dplib.jobs.consistent_histograms.stream_parts import stream_state
+from dplib.jobs.consistent_histograms.stream_parts import stream_errors, stream_state
+from dplib.privacy.noise_quantile import DrawLaw, factor95
 from tests.support.stream_shop import days, new_stream
 
 
@@ -45,3 +48,13 @@ def test_days_that_are_missing_are_not_counted(tmp_path: Path) -> None:
     content = stream_content(stream_state(design_of(release.manifest), known), release.path)
     assert content.n_days == 11
     assert content.state[-1].startswith("All numbers are preliminary")
+
+
+def test_sums_whose_law_is_too_much_work_take_the_factor_of_any_sum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = stream_state(new_stream(tmp_path).prepared().design, days(*range(8)))
+    errors, series = stream_errors(state), np.array([0])
+    monkeypatch.setattr(Errors, "sum_draws", lambda *_: None)
+    factor = factor95([DrawLaw("discrete_gaussian", 50.0)])
+    assert errors.sum_half_width(0, 8, series) == pytest.approx(factor * errors.sum_std_error(0, 8, series))
