@@ -83,17 +83,22 @@ def processor_seconds(words: list[str], folder: Path) -> float:
     Raises:
         RuntimeError: if it fails, with what it said.
     """
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     # Java outlives the Python that started it: who is left without a parent becomes a child of this process.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    before = ended_children()
     done = subprocess.run(words, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}: {done.stderr}")
+    return ended_children() - before
+
+
+def ended_children() -> float:
+    """Processor time of all processes below this one, once they have ended."""
     with suppress(ChildProcessError):
         while True:
             os.wait()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def seconds(words: list[str], folder: Path) -> float:
