@@ -70,7 +70,7 @@ def beside_tumult() -> Iterator[Result]:
 def same_bytes() -> Iterator[Result]:
     """Stored measurements, releases and kept rows are those of before, byte by byte."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *SAME_BYTES],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *SAME_BYTES],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -1,11 +1,30 @@
 """Fixtures of the tests of whole jobs."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from dplib.page import drawing
 from dplib.page.few_pictures import one_too_many
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def spark(spark: "SparkSession") -> "Iterator[SparkSession]":
+    """The session, which interprets expressions here: for few rows compiling them takes longer than all else.
+
+    Compiled, as users run them, they are tested in `tests.spark`, on a cluster, behind Spark Connect and by runs in
+    processes of their own.
+    """
+    interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    for key, value in interpreted.items():
+        spark.conf.set(key, value)
+    yield spark
+    for key in interpreted:
+        spark.conf.unset(key)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -52,6 +52,8 @@ PINNED = {
     "spark.sql.legacy.parquet.nanosAsLong": "true",
 }
 """Settings that decide what a row counts as; they cannot be changed in `spark.conf`."""
+_PINS = PINNED | {PAGE_CHECKSUMS: "true"}
+"""What is set in every session."""
 QUIET = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.ui.enabled": "false",
@@ -135,17 +137,18 @@ def _get_or_create(app_name: str, settings: "SparkSettings") -> SparkSession:
 def pin_session(spark: SparkSession) -> None:
     """Set what decides the counts, in a session that may have been started by someone else."""
     _silence_python_loggers()
-    for key, value in (PINNED | {PAGE_CHECKSUMS: "true"}).items():
+    for key, value in _PINS.items():
         spark.conf.set(key, value)
 
 
 @contextmanager
 def open_session(app_name: str, settings: "SparkSettings") -> Iterator[SparkSession]:
     """The session of a block, as `start_session` starts it; one that was there before is left running, as it was."""
-    active, before = SparkSession.getActiveSession(), dict[str, str]()
+    active, before = SparkSession.getActiveSession(), dict[str, str | None]()
     if active is not None:
         with suppress(*SPARK_ERRORS):
-            before = active.conf.getAll
+            # One by one: asking for all of a session's settings takes longer than all else here.
+            before = {key: active.conf.get(key, None) for key in {*settings.conf, *_PINS, *QUIET}}
     spark = start_session(app_name, settings)
     try:
         yield spark
@@ -156,15 +159,16 @@ def open_session(app_name: str, settings: "SparkSettings") -> Iterator[SparkSess
             _set_back(spark, before)
 
 
-def _set_back(spark: SparkSession, before: Mapping[str, str]) -> None:
+def _set_back(spark: SparkSession, before: Mapping[str, str | None]) -> None:
     """Give a session the settings that its owner left: the next job, or a notebook, must not run with ours."""
     with suppress(*SPARK_ERRORS):
-        changed = {key for key, value in spark.conf.getAll.items() if before.get(key) != value}
-        for key in filter(spark.conf.isModifiable, changed):
-            if key in before:
-                spark.conf.set(key, before[key])
-            else:
+        for key, value in before.items():
+            if spark.conf.get(key, None) == value or not spark.conf.isModifiable(key):
+                continue
+            if value is None:
                 spark.conf.unset(key)
+            else:
+                spark.conf.set(key, value)
 
 
 def stop(spark: SparkSession) -> None:
