@@ -7,7 +7,7 @@ from dplib.jobs.key_selection.page import build_page
 from dplib.jobs.key_selection.tables import Selected
 from dplib.page.number_text import number_text
 from tests.support.every_job import WORDS
-from tests.unit.jobs.consistent_histograms.test_histograms_page import FRAME
+from tests.support.histograms_page import FRAME
 
 
 def test_weights_say_that_they_were_chosen() -> None:
