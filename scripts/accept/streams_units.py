@@ -17,7 +17,7 @@ import numpy as np
 from dplib.arrays import IntArray
 from dplib.errors import IntegrityError
 from dplib.jobs.consistent_histograms import stream_measure
-from dplib.ledger.runs import Run
+from dplib.ledger.runs import MeasuredDay, Run
 from dplib.mechanisms.chosen_rows import Caps, Choice, Chosen, Snapshot, choose
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.noise import Noise
@@ -120,13 +120,18 @@ def oldest_afresh(rows: Snapshot, before: Chosen, caps: Caps, key: bytes) -> Cho
     return Choice(kept, kept, choose(rows, Chosen.nothing(), caps, key).entry)
 
 
+def only_newest(run: Run, date: str) -> MeasuredDay | None:
+    """Planted: neither a run nor the ledger knows a day once another one was measured."""
+    return next((day for day in run.days[-1:] if day.date == date), None)
+
+
 def faults() -> dict[str, AbstractContextManager[object]]:
     """By name, what breaks the bound."""
     return {
         "a cap by day only": patch.object(stream_shop, "Caps", lambda _rows, a_day: Caps(1000, a_day)),
         "oldest rows afresh": patch.object(stream_shop, "choose", oldest_afresh),
         "a table that is reset": patch.object(ChosenTable, "read", lambda *_: ChosenRows.together([])),
-        MOVED: patch.object(Run, "measured_on", lambda *_: None),
+        MOVED: patch.object(Run, "measured_on", only_newest),
     }
 
 
@@ -136,8 +141,8 @@ def planted_faults_are_caught() -> Iterator[Result]:
         for number, (fault, planted) in enumerate(faults().items()):
             steps = moving_history(np.random.default_rng(0))
             if fault == MOVED:
-                steps = worst_history(np.random.default_rng(0))[:WEEK]
-                steps.append(steps[-1])
+                steps = worst_history(np.random.default_rng(0))[: WEEK + 1]
+                steps.append(steps[WEEK - 1])
             with planted:
                 cost, paid = cost_of(Path(name, str(number)), steps)
             yield Result(f"planted: {fault}, rho", f"above {paid}", f"{float(cost):.3g}", cost > paid)
