@@ -119,14 +119,18 @@ def test_the_session_is_local_quiet_and_pinned(spark: SparkSession) -> None:
     assert os.environ["PYSPARK_PYTHON"] == sys.executable
 
 
-def test_a_session_of_others_has_its_own_settings_again(spark: SparkSession) -> None:
+def test_a_session_of_others_has_its_own_settings_again(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     before = spark.conf.getAll
     conf = {"spark.sql.shuffle.partitions": "17", "spark.sql.files.maxRecordsPerFile": "9", JAVA_OPTIONS: "-Xmx2g"}
-    with suppress(ZeroDivisionError), open_session("guest", SparkSettings(conf=conf)) as session:
-        assert session.conf.get("spark.sql.shuffle.partitions") == "17"
-        assert session.conf.get("spark.sql.session.timeZone") == PINNED["spark.sql.session.timeZone"]
+    with suppress(ZeroDivisionError), open_session("guest", SparkSettings(conf=conf)) as guest:
+        assert guest.conf.get("spark.sql.shuffle.partitions") == "17"
+        assert guest.conf.get("spark.sql.session.timeZone") == PINNED["spark.sql.session.timeZone"]
         _ = 1 // 0
+    # Also where the start ends half way.
+    monkeypatch.setattr(session, "_ship_package", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError), open_session("guest", SparkSettings(conf=conf)):
+        pass
     after = spark.conf.getAll
     pin_session(spark)
     assert {key for key in before | after if before.get(key) != after.get(key)} <= {JAVA_OPTIONS, "spark.app.name"}

@@ -144,19 +144,22 @@ def pin_session(spark: SparkSession) -> None:
 @contextmanager
 def open_session(app_name: str, settings: "SparkSettings") -> Iterator[SparkSession]:
     """The session of a block, as `start_session` starts it; one that was there before is left running, as it was."""
-    active, before = SparkSession.getActiveSession(), dict[str, str | None]()
-    if active is not None:
-        with suppress(*SPARK_ERRORS):
-            # One by one: asking for all of a session's settings takes longer than all else here.
-            before = {key: active.conf.get(key, None) for key in {*settings.conf, *_PINS, *QUIET}}
-    spark = start_session(app_name, settings)
-    try:
-        yield spark
-    finally:
-        if active is None:
+    active = SparkSession.getActiveSession()
+    if active is None:
+        spark = start_session(app_name, settings)
+        try:
+            yield spark
+        finally:
             stop(spark)
-        else:
-            _set_back(spark, before)
+        return
+    before = dict[str, str | None]()
+    with suppress(*SPARK_ERRORS):
+        # One by one: asking for all of a session's settings takes longer than all else here.
+        before = {key: active.conf.get(key, None) for key in {*settings.conf, *_PINS, *QUIET}}
+    try:
+        yield start_session(app_name, settings)
+    finally:
+        _set_back(active, before)
 
 
 def _set_back(spark: SparkSession, before: Mapping[str, str | None]) -> None:

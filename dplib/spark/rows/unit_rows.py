@@ -1,9 +1,9 @@
 """Rows of a partition unit by unit: what Arrow batches hold, cut where a unit ends.
 
-Rows come with each unit's together, or with those of one hash of their units' names together, which Spark sorts three
-times as fast: units whose names have one hash are told apart here. A task holds a batch and the last units, which may
-go on in the next one; how many rows of each are held is bounded by whoever says which of them can be left out. More
-than one unit has the last hash only where somebody made names for it; then as many are held.
+Rows come with each unit's together, or with those of one hash of their units' names together, which Spark sorts
+without comparing names: units whose names have one hash are told apart here. A task holds a batch and the last units,
+which may go on in the next one; how many rows of each are held is bounded by whoever says which of them can be left
+out. More than one unit has the last hash only where somebody made names for it; then as many are held.
 """
 
 from collections.abc import Callable, Iterator
