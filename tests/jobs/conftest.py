@@ -7,6 +7,7 @@ import pytest
 
 from dplib.page import drawing
 from dplib.page.few_pictures import one_too_many
+from tests.support.interpreted import interpreting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,12 +20,8 @@ def spark(spark: "SparkSession") -> "Iterator[SparkSession]":
     Compiled, as users run them, they are tested in `tests.spark`, on a cluster, behind Spark Connect and by runs in
     processes of their own.
     """
-    interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    for key, value in interpreted.items():
-        spark.conf.set(key, value)
-    yield spark
-    for key in interpreted:
-        spark.conf.unset(key)
+    with interpreting(spark):
+        yield spark
 
 
 @pytest.fixture(scope="module", autouse=True)
