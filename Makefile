@@ -9,6 +9,8 @@ WORKERS ?= 2
 export JAVA_HOME := $(CURDIR)/.venv/jre
 # Small matrices in many processes: more threads than cores only get in each other's way.
 export OPENBLAS_NUM_THREADS := 1
+# Compiled once, not by each of the suite's processes, also where the caller forbids Python to write bytecode.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup demo test test-airflow test-slow test-postgres unit lint types imports format bench bench-peers accept cluster test-connect data clean
 

@@ -17,13 +17,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn import __version__ as sklearn_version
-from sklearn.cluster import KMeans
 
 from dplib.arrays import FloatArray
 from dplib.clustering.choose import FEW_DIMENSIONS, METHODS, plan_method, run_plan
@@ -69,6 +68,9 @@ def data_sets(folder: Path) -> Iterator[Data]:
 
 def reference_loss(data: Data) -> float:
     """Loss of scikit-learn's k-means without privacy."""
+    # Imported here: the guide's tests read this module's stored results and fit nothing.
+    from sklearn.cluster import KMeans
+
     return float(KMeans(data.k, n_init=10, random_state=0).fit(data.points).inertia_)
 
 
@@ -142,7 +144,7 @@ def _cell(found: Results | None) -> str:
 
 def fill(results: Results, points: Path | None) -> None:
     """Measure what is missing."""
-    for name, value in (("delta", str(DELTA)), ("reference", f"scikit-learn {sklearn_version}"), ("data", {})):
+    for name, value in (("delta", str(DELTA)), ("reference", f"scikit-learn {version('scikit-learn')}"), ("data", {})):
         results.setdefault(name, value)
     if points is not None:
         for data in data_sets(points):
