@@ -16,11 +16,22 @@ References: as for `dplib.consistency.answer_variance`.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.trees.interval_tree import IntervalTree
+
+
+class _Step(NamedTuple):
+    """Ranges that go up a level: their numbers, the nodes they come from, and those nodes' first and last siblings."""
+
+    up: IntArray
+    child: IntArray
+    first: IntArray
+    last: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,30 +54,44 @@ class KnownRanges:
         Args:
             level_variance: of the noise at each level, inf where not measured, finite for days, shape (n_levels,).
         """
-        tree, end = self.tree, self.last + 1
         known = self._from_below(level_variance)
         before = self._before(known)
-        node = tree.leaf_nodes[self.lo]
-        weight, rest = np.ones(len(node)), np.zeros(len(node))
+        weight, rest = np.ones(len(self.lo)), np.zeros(len(self.lo))
+        steps, top = self._climb
+        for step in steps:
+            own, until = known[step.child], before[step.child]
+            earlier, later = until - before[step.first], before[step.last] + known[step.last] - until - own
+            # The sum of just these: a child that is its parent's first, and is wanted whole, makes it whole exactly.
+            new = (weight[step.up] * own + later) / (own + later + earlier)
+            rest[step.up] += (weight[step.up] - new) ** 2 * own + (1 - new) ** 2 * later + new**2 * earlier
+            weight[step.up] = new
+        whole = self._prefixes(known, before)
+        return np.asarray(weight**2 * known[top] + rest + whole[self.last + 1] - whole[self.tree.hi[top]])
+
+    # What follows from the ranges alone is found once: levels and shares are chosen by hundreds of calls.
+
+    @cached_property
+    def _climb(self) -> tuple[list[_Step], IntArray]:
+        """The ways up from the first days as long as nodes closed, and the nodes where they end."""
+        tree, end, node, steps = self.tree, self.last + 1, self.tree.leaf_nodes[self.lo], []
         for _ in range(tree.n_levels - 1):
             above = tree.parent[node]
             up = np.flatnonzero((node > 0) & (tree.hi[above] <= end))
             child, parent = node[up], above[up]
             first = tree.child_start[parent]
-            last, own = first + tree.child_count[parent] - 1, known[child]
-            earlier, later = before[child] - before[first], before[last] + known[last] - before[child] - own
-            # The sum of just these: a child that is its parent's first, and is wanted whole, makes it whole exactly.
-            new = (weight[up] * own + later) / (own + later + earlier)
-            rest[up] += (weight[up] - new) ** 2 * own + (1 - new) ** 2 * later + new**2 * earlier
-            weight[up], node[up] = new, parent
-        whole = self._prefixes(known, before)
-        return np.asarray(weight**2 * known[node] + rest + whole[end] - whole[tree.hi[node]])
+            steps.append(_Step(up, child, first, first + tree.child_count[parent] - 1))
+            node[up] = parent
+        return steps, node
+
+    @cached_property
+    def _levels(self) -> list[tuple[IntArray, slice, IntArray]]:
+        return list(self.tree.levels_up())
 
     def _from_below(self, level_variance: FloatArray) -> FloatArray:
         """Variance of each node's estimate from its subtree, its own measurement included."""
-        tree, own = self.tree, level_variance[self.tree.level]
+        own = level_variance[self.tree.level]
         known = own.copy()
-        for inner, children, offsets in tree.levels_up():
+        for inner, children, offsets in self._levels:
             known[inner] = 1.0 / (1.0 / np.add.reduceat(known[children], offsets) + 1.0 / own[inner])
         return known
 
@@ -75,18 +100,25 @@ class KnownRanges:
         found = np.zeros(self.tree.n_nodes)
         for level in range(self.tree.n_levels):
             here = self.tree.level_slice(level)
-            found[here][1:] = np.cumsum(known[here])[:-1]
+            np.cumsum(known[here][:-1], out=found[here][1:])
         return found
 
     def _prefixes(self, known: FloatArray, before: FloatArray) -> FloatArray:
         """Variance of the first t days once they are over, shape (n_days + 1,): of all largest closed nodes."""
+        found = np.zeros(self.tree.n_leaves + 1)
+        for node, first in self._open:
+            found[:-1] += before[node] - before[first]
+        found[-1] = known[0]
+        return found
+
+    @cached_property
+    def _open(self) -> list[tuple[IntArray, IntArray]]:
+        """By level the nodes that hold day t, which is not over; those beside it begin at its parent's first."""
         tree, days = self.tree, np.arange(self.tree.n_leaves)
-        found, above = np.zeros(tree.n_leaves + 1), np.zeros(tree.n_leaves, dtype=np.int64)
+        found, above = [], np.zeros(tree.n_leaves, dtype=np.int64)
         for level in range(1, tree.n_levels):
             here = tree.level_slice(level)
-            # The nodes of the level that hold day t, which is not over; those beside it, from its parent's first on.
             node = here.start + np.searchsorted(tree.lo[here], days, side="right") - 1
-            found[:-1] += before[node] - before[tree.child_start[above]]
+            found.append((node, tree.child_start[above]))
             above = node
-        found[-1] = known[0]
         return found

@@ -3,7 +3,7 @@
 Every trial draws all noise of a release anew under a key of its own, as runs on different data do.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,7 @@ from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measure import exact_counts, noisy_statistics, project, rungs_of, statistics_of
 from dplib.jobs.network_statistics.measurements import LADDER
-from dplib.mechanisms.ladder import ladder_probability
+from dplib.mechanisms.ladder import Ladder, ladder_probability
 from dplib.privacy.noise import Law, Noise
 from dplib.randomness.keyed import derive_key
 from tests.support.goodness_of_fit import epsilon_between
@@ -24,33 +24,54 @@ from tests.support.network_oracles import graph_of
 from tests.support.network_statistics import design_of
 
 KEY = bytes(range(9, 41))
-TRIALS = 1_200
+TRIALS = 600
 TWO = {"epsilon": 2}
 Edges = list[tuple[int, int]]
 
 
-def log_mass(design: Design, graph: SimpleGraph, drawn: dict[Statistic, IntArray]) -> float:
-    """Log of the mass of a release's numbers given the graph, up to a constant, under the design's own claim."""
-    facts = exact_counts(design, project(design, graph))
-    exact = statistics_of(design, facts)
-    total = 0.0
-    for each in design.measurements:
-        gap = drawn[each.statistic] - exact[each.statistic]
-        if each.mechanism == LADDER:
-            mass = ladder_probability(gap, rungs_of(design, facts), each.epsilon)
-            total += float(np.log(np.maximum(mass, 1e-300)).sum())
-        else:
-            assert each.noise is not None
-            total -= float(np.abs(gap).sum() / each.noise.parameter)
-    return total
+@dataclass(frozen=True)
+class Masses:
+    """The law of a design's numbers on one graph, under the design's own claim.
+
+    Attributes:
+        exact: the true numbers.
+        noise: scale of the noise on each, or the rungs and epsilon of its ladder.
+    """
+
+    exact: dict[Statistic, IntArray]
+    noise: dict[Statistic, float | tuple[Ladder, Fraction]]
+
+    @classmethod
+    def of(cls, design: Design, graph: SimpleGraph) -> "Masses":
+        facts = exact_counts(design, project(design, graph))
+        noise: dict[Statistic, float | tuple[Ladder, Fraction]] = {}
+        for each in design.measurements:
+            if each.mechanism == LADDER:
+                noise[each.statistic] = rungs_of(design, facts), each.epsilon
+            else:
+                assert each.noise is not None
+                noise[each.statistic] = float(each.noise.parameter)
+        return cls(statistics_of(design, facts), noise)
+
+    def log(self, drawn: dict[Statistic, IntArray]) -> float:
+        """Log of the mass of a release's numbers, up to a constant."""
+        total = 0.0
+        for statistic, noise in self.noise.items():
+            gap = drawn[statistic] - self.exact[statistic]
+            if isinstance(noise, tuple):
+                total += float(np.log(np.maximum(ladder_probability(gap, *noise), 1e-300)).sum())
+            else:
+                total -= float(np.abs(gap).sum()) / noise
+        return total
 
 
 def empirical_epsilon(used: Design, one: SimpleGraph, other: SimpleGraph, trials: int = TRIALS) -> float:
     """Lower bound of the epsilon of what a design draws, whatever it claims, from log-likelihood ratios."""
+    under_one, under_other = Masses.of(used, one), Masses.of(used, other)
     scores = []
     for name, graph in (("one", one), ("other", other)):
         drawn = [noisy_statistics(used, graph, derive_key(KEY, name, trial)) for trial in range(trials)]
-        scores.append(np.array([log_mass(used, one, each) - log_mass(used, other, each) for each in drawn]))
+        scores.append(np.array([under_one.log(each) - under_other.log(each) for each in drawn]))
     return epsilon_between(*scores, error=1e-4)
 
 
@@ -93,8 +114,10 @@ def test_the_claim_holds_on_worst_case_neighbours_and_a_smaller_sensitivity_is_c
     statistic, moved, edges, fewer, changes, wrong = CASES[name]
     design, one, other = design_of([statistic], TWO, n=6, **changes), graph_of(6, edges), graph_of(6, fewer)
     assert design.measurements[0].sensitivity.l1 == moved
-    assert 0.7 < empirical_epsilon(design, one, other) <= 2
-    assert empirical_epsilon(with_sensitivity(design, wrong), one, other, 8_000 if wrong == 3 else TRIALS) > 2
+    # Four bins that move a little spread the likelihood ratio: the bound comes near the claim with more trials.
+    trials = TRIALS if moved < 4 else 2 * TRIALS
+    assert 0.7 < empirical_epsilon(design, one, other, trials) <= 2
+    assert empirical_epsilon(with_sensitivity(design, wrong), one, other, 8_000 if wrong == 3 else trials) > 2
 
 
 @pytest.mark.slow
@@ -117,7 +140,7 @@ def test_keeping_the_first_edges_of_every_vertex_is_caught(monkeypatch: pytest.M
     bound = {"bounding": "projected", "largest": 1}
     design = design_of(["edge_count"], n=41, degree_bound=bound, **PROJECTED)
     with_hub, without = graph_of(41, [*hub, *pairs]), graph_of(41, pairs)
-    assert empirical_epsilon(design, with_hub, without, 1_000) <= 1
+    assert empirical_epsilon(design, with_hub, without, 300) <= 1
 
     def keep_first(_: Design, graph: SimpleGraph) -> SimpleGraph:
         """Planted: an edge stays if it is the first one of both of its ends."""
@@ -130,4 +153,4 @@ def test_keeping_the_first_edges_of_every_vertex_is_caught(monkeypatch: pytest.M
 
     monkeypatch.setattr("dplib.jobs.network_statistics.measure.project", keep_first)
     monkeypatch.setattr(f"{__name__}.project", keep_first)
-    assert empirical_epsilon(design, with_hub, without, 1_000) > 1
+    assert empirical_epsilon(design, with_hub, without, 300) > 1

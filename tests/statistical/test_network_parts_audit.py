@@ -26,7 +26,7 @@ from tests.support.goodness_of_fit import epsilon_between
 from tests.support.network_statistics import design_of
 
 KEY = bytes(range(3, 35))
-TRIALS = 1_200
+TRIALS, CHOICES = 500, 1_500
 TWO, LOCAL = {"epsilon": 2}, {"model": "local"}
 N = 5
 NUMBERS = ("edge_count", "largest_degree", "degree_histogram", "cumulative_histogram", "sorted_degrees", "k_stars")
@@ -88,14 +88,17 @@ def test_the_choice_that_is_drawn_has_that_law() -> None:
     design = design_of(["coverage"], TWO, n=N, privacy={"neighbors": "vertex"}, coverage=CANDIDATES["coverage"])
     drawn = [
         np.array(
-            [draw_whole_graph(design, graph, derive_key(KEY, name, t)).choices[Statistic.COVERAGE] for t in range(4000)]
+            [
+                draw_whole_graph(design, graph, derive_key(KEY, name, t)).choices[Statistic.COVERAGE]
+                for t in range(CHOICES)
+            ]
         )
         for name, graph in (("star", star), ("empty", empty))
     ]
     rate = choice_rate(Fraction(2), 4, 1)
     for picks, graph in zip(drawn, (star, empty), strict=True):
         expected = exponential_probability(-scores_of(design, Statistic.COVERAGE, graph), rate)[0]
-        assert abs((picks == 0).mean() - expected) < 6 * (0.25 / 4000) ** 0.5
+        assert abs((picks == 0).mean() - expected) < 6 * (0.25 / CHOICES) ** 0.5
     assert epsilon_between(*((picks == 0).astype(float) for picks in drawn), error=1e-4) <= 2
 
 

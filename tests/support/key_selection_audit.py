@@ -23,15 +23,19 @@ from dplib.spark.rows.keys import weigh_keys
 DIGITS = Context(prec=90)
 Unit = tuple[str, ...]
 """The keys of a unit in their order."""
+RoundsLaw = dict[tuple[int, ...], float]
+"""The round in which each key is released, 0 for never, and how likely that is."""
 
 
-def coin_bounds(table: ReleaseTable, order: int, level: Fraction, failure: Fraction) -> list[tuple[str, int, int]]:
-    """Which of the rules (1)-(3) of `renyi_selection` fail, by weight and degree, in fractions."""
+def coin_bounds(
+    table: ReleaseTable, order: int, level: Fraction, failure: Fraction, only: int | None = None
+) -> list[tuple[str, int, int]]:
+    """Which of the rules (1)-(3) of `renyi_selection` fail, by weight (all, or one only) and degree, in fractions."""
     odds, least, failed = [int(x) for x in table.odds], table.weights[-1], []
     degrees = {weight: degree for degree, weight in enumerate(table.weights, 1)}
     bounds = {degree: decimal(exp_above((order - 1) * level / degree)) for degree in degrees.values()}
-    for weight, at in enumerate(odds):
-        p = Fraction(at, ONE)
+    for weight in range(len(odds)) if only is None else [only]:
+        p = Fraction(odds[weight], ONE)
         for own, degree in degrees.items():
             others = weight - own
             if others == 0 and p > failure / degree:
@@ -61,26 +65,19 @@ def divergence(p: Fraction, q: Fraction, order: int) -> Decimal:
 
 def worst_delta(rule: Selector, epsilon: float, n_weights: int, step: int = 1) -> float:
     """The largest delta at epsilon over one unit's coming or going: i keys that nobody else has, the others alike."""
-    worst = 0.0
+    weights, worst = np.arange(rule.weights[-1], n_weights, step), 0.0
     for degree, own in enumerate(rule.weights, 1):
         alone = rule.odds_of(own) / ONE
-        for weight in range(rule.weights[-1], n_weights, step):
-            p, q = rule.odds_of(weight + own) / ONE, rule.odds_of(weight) / ONE
-            for n_alone in {0, degree // 2, degree}:
-                shared = degree - n_alone
-                for a, b, novel in ((p, q, 1 - (1 - alone) ** n_alone), (q, p, 0.0)):
-                    kept = 1.0 if not novel else 1 - novel
-                    missing = 1.0 if novel else (1 - alone) ** n_alone
-                    terms = (
-                        math.comb(shared, j)
-                        * max(
-                            0.0,
-                            kept * a**j * (1 - a) ** (shared - j)
-                            - math.exp(epsilon) * missing * b**j * (1 - b) ** (shared - j),
-                        )
-                        for j in range(shared + 1)
-                    )
-                    worst = max(worst, novel + sum(terms))
+        p, q = (np.array([rule.odds_of(int(at)) / ONE for at in weights + more]) for more in (own, 0))
+        for n_alone in {0, degree // 2, degree}:
+            shared = degree - n_alone
+            j = np.arange(shared + 1)[:, np.newaxis]
+            ways, none = np.array([[math.comb(shared, k)] for k in range(shared + 1)]), (1 - alone) ** n_alone
+            for a, b, novel in ((p, q, 1 - none), (q, p, 0.0)):
+                kept, missing = (1 - novel, 1.0) if novel else (1.0, none)
+                one, two = (each**j * (1 - each) ** (shared - j) for each in (a, b))
+                terms = ways * np.maximum(0.0, kept * one - math.exp(epsilon) * missing * two)
+                worst = max(worst, float(novel + terms.sum(axis=0).max()))
     return worst
 
 
@@ -119,20 +116,17 @@ class Rounds:
     tables: tuple[ReleaseTable, ...]
     keys: tuple[str, ...]
 
-    def law(self, units: Sequence[Unit]) -> dict[tuple[int, ...], float]:
-        """The probability of each outcome: the round of each key, 0 where it is never released."""
+    def law(self, units: Sequence[Unit]) -> RoundsLaw:
+        """The probability of each outcome."""
         lists = pa.array([[key.encode() for key in unit] for unit in units], pa.list_(pa.binary()))
         batch = pa.RecordBatch.from_arrays([lists], names=["keys"])
-        law = {(0,) * len(self.keys): 1.0}
+        law: RoundsLaw = {(0,) * len(self.keys): 1.0}
         for number, table in enumerate(self.tables, 1):
-            after: dict[tuple[int, ...], float] = {}
+            after: RoundsLaw = {}
+            known: dict[tuple[int, ...], list[float]] = {}
             for outcome, mass in law.items():
-                left = [place for place, at in enumerate(outcome) if not at]
-                gone = pa.array([self.keys[place].encode() for place, at in enumerate(outcome) if at], pa.binary())
-                weights: dict[bytes, int] = {}
-                for found in weigh_keys(gone, table.weights)(iter([batch])):
-                    weights |= dict(zip(found["key"].to_pylist(), found["weight"].to_pylist(), strict=True))
-                odds = [table.odds_of(weights.get(self.keys[place].encode(), 0)) / ONE for place in left]
+                left = tuple(place for place, at in enumerate(outcome) if not at)
+                odds = known.get(left) or known.setdefault(left, self._odds(batch, table, left))
                 for coins in product((False, True), repeat=len(left)):
                     chance = math.prod(p if coin else 1 - p for p, coin in zip(odds, coins, strict=True))
                     if chance:
@@ -143,25 +137,36 @@ class Rounds:
             law = after
         return law
 
-    def delta(self, others: Sequence[Unit], unit: Unit, epsilon: float) -> float:
-        """The delta at epsilon of one unit more or less."""
-        one, two = self.law([*others, unit]), self.law(others)
-        growth = math.exp(epsilon)
-        more = sum(max(0.0, p - growth * two.get(outcome, 0.0)) for outcome, p in one.items())
-        fewer = sum(max(0.0, q - growth * one.get(outcome, 0.0)) for outcome, q in two.items())
-        return max(more, fewer)
+    def _odds(self, batch: pa.RecordBatch, table: ReleaseTable, left: tuple[int, ...]) -> list[float]:
+        """With which probability a round releases each key that is left."""
+        names = [key.encode() for key in self.keys]
+        gone = pa.array([name for place, name in enumerate(names) if place not in left], pa.binary())
+        weights: dict[bytes, int] = {}
+        for found in weigh_keys(gone, table.weights)(iter([batch])):
+            weights |= dict(zip(found["key"].to_pylist(), found["weight"].to_pylist(), strict=True))
+        return [table.odds_of(weights.get(names[place], 0)) / ONE for place in left]
 
-    def worst(self, epsilon: float, sizes: Sequence[int]) -> tuple[float, int]:
-        """The largest delta over neighbours, and their number.
+    def worst(self, epsilon: float, sizes: Sequence[int], enough: float = math.inf) -> tuple[float, int]:
+        """The largest delta over neighbours, and their number; the first one above ``enough`` ends it.
 
         Every key is shared by some number of other units, each with this key alone or with all keys, where the cap lets
         the last ones wait; the unit that comes has any first keys in either order.
         """
         worst, n = 0.0, 0
-        for shared in product(sizes, repeat=len(self.keys)):
-            for crowded in (0, sizes[-1] // 2):
-                others: list[Unit] = [(key,) for key, size in zip(self.keys, shared, strict=True) for _ in range(size)]
-                others += [self.keys] * crowded
-                for unit in (self.keys, self.keys[::-1], self.keys[:1]):
-                    worst, n = max(worst, self.delta(others, unit, epsilon)), n + 1
+        for shared, crowded in product(product(sizes, repeat=len(self.keys)), (sizes[-1] // 2, 0)):
+            others: list[Unit] = [(key,) for key, size in zip(self.keys, shared, strict=True) for _ in range(size)]
+            others += [self.keys] * crowded
+            without = self.law(others)
+            for unit in (self.keys, self.keys[::-1], self.keys[:1]):
+                worst, n = max(worst, _delta(self.law([*others, unit]), without, epsilon)), n + 1
+                if worst > enough:
+                    return worst, n
         return worst, n
+
+
+def _delta(one: RoundsLaw, two: RoundsLaw, epsilon: float) -> float:
+    """The delta at epsilon of one unit more or less."""
+    growth = math.exp(epsilon)
+    more = sum(max(0.0, p - growth * two.get(outcome, 0.0)) for outcome, p in one.items())
+    fewer = sum(max(0.0, q - growth * one.get(outcome, 0.0)) for outcome, q in two.items())
+    return max(more, fewer)

@@ -30,11 +30,11 @@ from tests.support.tree_oracles import random_tree
 PATIENT = SolverOptions(1e-13, 20_000, accelerated=False)
 
 
-@pytest.mark.parametrize("n_days", [32, 64, 128, 256, 512, 1024])
+@pytest.mark.parametrize("n_days", [32, 128, 1024])
 def test_paper_example(n_days: int) -> None:
     problem = paper_problem(n_days)
     values = commuting.solve(problem).values
-    if n_days <= 256:
+    if n_days <= 128:
         np.testing.assert_allclose(values, dense_estimate(problem), atol=1e-9)
         np.testing.assert_allclose(general.solve(problem).values, values, atol=1e-9)
     np.testing.assert_allclose(tree_smoother.solve(problem).values, values, atol=1e-9)
@@ -48,7 +48,7 @@ def test_paper_example(n_days: int) -> None:
     assert largest_residual(problem.tree, problem.day_constraints, values) < 1e-8
 
 
-@pytest.mark.parametrize("n_days", [8, 32, 64])
+@pytest.mark.parametrize("n_days", [8, 16, 32])
 def test_alternation_converges_at_its_documented_rate(n_days: int) -> None:
     problem = paper_problem(n_days)
     best = commuting.solve(problem).values
@@ -75,21 +75,21 @@ def test_rounds_are_recorded_with_falling_deviation() -> None:
     assert not alternating.solve(problem, SolverOptions(tol=0.0, max_rounds=3)).converged
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(10))
 def test_every_solver_on_random_problems(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, most_days=8, most_series=3, rhs=True)
     wanted = dense_estimate(problem)
     np.testing.assert_allclose(general.solve(problem).values, wanted, atol=1e-8)
     np.testing.assert_allclose(alternating.solve(problem, SolverOptions(1e-13, 500)).values, wanted, atol=1e-8)
-    if seed < 6:
+    if seed < 4:
         np.testing.assert_allclose(alternating.solve(problem, PATIENT).values, wanted, atol=1e-5)
         equations = SolverOptions(1e-13, 20_000, (SUMS, DAYS))
         np.testing.assert_allclose(alternating.solve(problem, equations).values, wanted, atol=1e-5)
         np.testing.assert_allclose(lblue.solve(problem, PATIENT).values, wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_general_and_alternating_take_unmeasured_entries(seed: int) -> None:
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, 9)
@@ -107,7 +107,7 @@ def test_general_and_alternating_take_unmeasured_entries(seed: int) -> None:
     np.testing.assert_allclose(lblue.solve(problem, PATIENT).values, wanted, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_commuting_with_product_variances_right_hand_sides_and_free_totals(seed: int) -> None:
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, 11)

@@ -49,14 +49,22 @@ def test_recent_days_and_whole_periods() -> None:
     assert [part.tolist() for part in short] == [[0], [2]]
 
 
-@pytest.mark.parametrize("law", [Law.GAUSSIAN, Law.LAPLACE])
-@pytest.mark.parametrize("asked", [["year to date"], ["day", "last 7 days", "last 28 days", "year to date"], ["total"]])
+@pytest.mark.parametrize(
+    ("law", "asked"),
+    [
+        (Law.GAUSSIAN, ["year to date"]),
+        (Law.GAUSSIAN, ["day", "last 7 days", "last 28 days", "year to date"]),
+        (Law.LAPLACE, ["day", "last 7 days", "last 28 days", "year to date"]),
+        (Law.GAUSSIAN, ["total"]),
+    ],
+)
 def test_no_calendar_of_few_levels_serves_better(law: Law, asked: list[str]) -> None:
     questions = [(question, 1.0) for question in asked]
-    chosen = choose_levels(FIRST, LAST, questions, law, ones)
+    last = dt.date(2026, 4, 15)
+    chosen = choose_levels(FIRST, last, questions, law, ones)
     assert sum(chosen.shares) == 1
-    for levels in calendars(FIRST, LAST, 3)[::9]:
-        tree = calendar_tree(FIRST, LAST, levels)
-        other = best_levels(levels, growing_objective(tree, FIRST, LAST, questions), law, ones(tree))
+    for levels in calendars(FIRST, last, 3)[::5]:
+        tree = calendar_tree(FIRST, last, levels)
+        other = best_levels(levels, growing_objective(tree, FIRST, last, questions), law, ones(tree))
         # Standard errors within one per cent.
         assert chosen.value / 2 <= other.value / 2 + 0.01

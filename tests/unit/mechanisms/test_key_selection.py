@@ -31,10 +31,9 @@ def test_tables_hold_their_bounds_for_every_degree_and_are_the_largest(
         assert (table.odds[-1], table.odds[table.weights[-1] - 1]) == (ONE, 0)
         middle = int(np.searchsorted(table.odds, ONE // 3))
         for fault in (ONE >> 20, int(table.odds[middle]) // 50):
-            assert ("divergence", middle) in {
-                each[:2]
-                for each in coin_bounds(changed(table, middle, fault), level.order, level.level * share, failure)
-            }
+            wrong = changed(table, middle, fault)
+            found = coin_bounds(wrong, level.order, level.level * share, failure, only=middle)
+            assert "divergence" in {rule for rule, *_ in found}
 
 
 def changed(table: ReleaseTable, weight: int, by: int) -> ReleaseTable:
@@ -93,7 +92,7 @@ def test_exact_delta_of_rounds_on_small_inputs_and_a_level_that_is_not_split() -
     sizes = (0, 6)
     assert 0 < Rounds(tables, ("a", "b", "c")).worst(2, sizes)[0] <= 1e-4
     whole = release_table(level.order, level.level, level.failures[-1], 2)
-    assert Rounds((whole,) * 3, ("a", "b", "c")).worst(2, sizes)[0] > 1e-4
+    assert Rounds((whole,) * 3, ("a", "b", "c")).worst(2, sizes, enough=1e-4)[0] > 1e-4
 
 
 @pytest.mark.parametrize("even", [False, True])
@@ -107,7 +106,8 @@ def test_thresholds_are_the_least_that_bound_novel_keys(law: Law, even: bool) ->
         return max(degree * lower.odds_of(own) / ONE for degree, own in enumerate(rule.weights, 1)) / float(failure)
 
     assert excess(rule.threshold) <= 1 < excess(rule.threshold - 1)
-    assert worst_delta(replace(rule, weights=rule.weights), 1, 4, 1) <= 1e-6
+    end = rule.threshold + rule.weights[-1]
+    assert 0.9e-6 < worst_delta(rule, 1, end, max(1, end // 60)) <= 1e-6
     norms = [degree * weight ** (1 if law is Law.LAPLACE else 2) for degree, weight in enumerate(rule.weights, 1)]
     assert max(norms) == rule.noise.sensitivity
     masses = np.diff(rule.sums, prepend=0) / ONE
