@@ -5,15 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dplib.config.point_input import PointInput
 from dplib.errors import SchemaError
 from dplib.jobs.kmeans.collection import Collection
-from dplib.jobs.kmeans.report_text import report_of
+from dplib.jobs.kmeans.measure import measure_reports
+from dplib.jobs.kmeans.report_text import ReportReader, report_of
 from dplib.release.tables import read_table
 from dplib.spark.points.point_rows import open_points
 from tests.support.jobs import content, dplib, named, require_refused
+from tests.support.made_releases import made_release
 from tests.support.places import EXACT, GROUPS, LOCAL, Places, new_places
 
 
@@ -33,9 +37,15 @@ def places(tmp_path: Path, spark: object) -> Places:
     return new_places(tmp_path)
 
 
-def test_a_run_publishes_answers_and_comes_again_for_nothing(places: Places, pictures: None) -> None:
-    first = places.run()
-    release = first.release
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, spark: object) -> tuple[Places, Path]:
+    """A place with one row that does not count, and its release."""
+    place = new_places(tmp_path_factory.mktemp("made")).rows([*GROUPS, ("x", "1", "nobody")])
+    return place, place.run().release
+
+
+def test_a_run_publishes_answers_and_comes_again_for_nothing(made: tuple[Places, Path], pictures: None) -> None:
+    places, release = made
     manifest = json.loads((release / "manifest.json").read_text())
     assert manifest["cost"] == "1"
     assert manifest["details"]["method"] == "grid"
@@ -47,6 +57,7 @@ def test_a_run_publishes_answers_and_comes_again_for_nothing(places: Places, pic
     places.rows([*GROUPS, ("50", "50", "z")])
     assert places.run().release == release
     assert content(places.output) == before
+    places.rows([*GROUPS, ("x", "1", "nobody")])
     # Publish settings make another page of the same measurement.
     assert places.run("--set", "publish.picture.x=north").release == release
     assert places.spent() == 1
@@ -64,13 +75,10 @@ def test_a_run_publishes_answers_and_comes_again_for_nothing(places: Places, pic
     for words, name in ((("--item", "2"), "--item"), (("--from", "1"), "--from"), (("--to", "1"), "--to")):
         refused = dplib("query", str(release), *words)
         assert (refused.code, refused.err.split(" must")[0]) == (2, f"dplib: {name}")
-    again = places.run("--again").release
-    assert again != release
-    assert places.spent() == 2
 
 
-def test_assign_is_apart_from_the_release_and_says_what_it_is(places: Places) -> None:
-    release = places.rows([*GROUPS, ("x", "1", "nobody")]).run().release
+def test_assign_is_apart_from_the_release_and_says_what_it_is(made: tuple[Places, Path]) -> None:
+    places, release = made
     before, to = content(release), places.folder / "mine"
     found = dplib("assign", str(release), "--config", str(places.config), "--to", str(to))
     assert found.code == 0, found.err
@@ -109,7 +117,6 @@ def test_bad_rows_follow_the_rule_and_appear_nowhere(tmp_path: Path, spark: obje
     assert shown["every coordinate is given"] == ["4", "3"]
     assert shown["point is inside the bounds"] == ["1", "3"]
     assert shown["rows are within the cap a unit"] == ["4", "0"]
-    assert places.weight("--set", "clustering.missing=[1, 1]") == 7
 
 
 def test_a_private_radius_is_part_of_the_release(tmp_path: Path, spark: object) -> None:
@@ -128,19 +135,21 @@ def test_a_private_radius_is_part_of_the_release(tmp_path: Path, spark: object) 
     assert "privately found radius" in places.command("plan").out
 
 
-def test_arrays_and_rows_of_their_own_unit(tmp_path: Path, spark: Any) -> None:
+def test_arrays_and_rows_of_their_own_unit(tmp_path: Path, spark: object) -> None:
     places = new_places(tmp_path, privacy={"unit": "event", "budget": EXACT})
-    rows = [([1.0, 2.0],), ([3.0],), (None,), ([90.0, None],), ([95.0, 95.0],), ([5.0, 5.0, 5.0],)]
-    spark.createDataFrame(rows, "place array<double>").write.parquet(str(tmp_path / "rows.parquet"))
+    rows = [[1.0, 2.0], [3.0], None, [90.0, None], [95.0, 95.0], [5.0, 5.0, 5.0]]
+    pq.write_table(pa.table({"place": rows}), tmp_path / "rows.parquet")
     changed = {"path": "rows.parquet", "format": "parquet", "columns": {"vector": "place"}}
     places.set(input=changed, dataset="events")
     dplib("init", "--config", str(places.config), "--budget", "100", "--yes")
     assert places.weight() == 2
 
 
-@pytest.mark.parametrize(("kind", "accepted"), [("decimal(5,2)", True), ("string", True), ("array<double>", False)])
-def test_arrays_hold_numbers(tmp_path: Path, spark: Any, kind: str, accepted: bool) -> None:
-    spark.sql(f"select cast(null as array<{kind}>) as place").write.parquet(str(tmp_path / "rows.parquet"))
+@pytest.mark.parametrize(
+    ("kind", "accepted"), [(pa.decimal128(5, 2), True), (pa.string(), True), (pa.list_(pa.float64()), False)], ids=str
+)
+def test_arrays_hold_numbers(tmp_path: Path, spark: Any, kind: pa.DataType, accepted: bool) -> None:
+    pq.write_table(pa.table({"place": pa.array([None], pa.list_(kind))}), tmp_path / "rows.parquet")
     source = PointInput.model_validate({"path": "rows.parquet", "format": "parquet", "columns": {"vector": "place"}})
     if accepted:
         assert open_points(spark, source, tmp_path).columns == ["vector"]
@@ -171,32 +180,56 @@ def test_the_local_model_merges_one_report_a_person(tmp_path: Path, spark: objec
     assert "SECRETVALUE" not in found.out + found.err
 
 
-@pytest.mark.parametrize("method", ["auto", "noisy_coordinates"])
-def test_reports_of_devices_become_a_release(method: str, tmp_path: Path, spark: object) -> None:
-    columns = {"report": "report", "unit": "person"}
-    changes = LOCAL | {"clustering__method": method}
-    places = new_places(tmp_path, **changes, privacy__budget={"epsilon": 8}, input__columns=columns)
-    # What devices need is what the plan shows.
+Sent = tuple[str, str]
+
+
+def asked_and_sent(places: Places) -> tuple[Collection, list[Sent]]:
+    """What the plan says that devices need, and what sixty of them send."""
     collection = Collection.from_json(json.dumps(json.loads(places.command("plan", "--json").out)["collection"]))
-    sent = [(report_of(collection, bytes([number]) * 32, [20, 30]), f"p{number}") for number in range(60)]
+    return collection, [(report_of(collection, bytes([n]) * 32, [20, 30]), f"p{n}") for n in range(60)]
+
+
+def require_weights_without_errors(release: Path) -> None:
+    errors = read_table(release / "estimates", ["std_error"], blocks=("weights",)).to_pandas()["std_error"]
+    assert errors.isna().all()
+    assert "Weights without an error" in (release / "report.html").read_text()
+    assert dplib("verify", str(release)).code == 0
+    answers = json.loads(dplib("query", str(release), "--json").out)
+    assert set(answers[0]["coordinates"]) == {"x0", "x1"}
+
+
+REPORTS: dict[str, Any] = LOCAL | {
+    "privacy__budget": {"epsilon": 8},
+    "input__columns": {"report": "report", "unit": "person"},
+}
+
+
+def test_reports_of_devices_become_a_release(tmp_path: Path, spark: object) -> None:
+    places = new_places(tmp_path, **REPORTS)
+    collection, sent = asked_and_sent(places)
     other = [(report_of(collection, bytes([number]) * 32, [70, 80]), "p1") for number in (200, 201)]
-    rows = [*sent, sent[0], *other, ("SECRETVALUE", "p70"), (sent[0][0], ""), ("1",)]
-    places.rows(rows, ("report", "person"))
+    places.rows([*sent, sent[0], *other, ("SECRETVALUE", "p70"), (sent[0][0], ""), ("1",)], ("report", "person"))
     found = places.run()
     merged = read_table(found.release / "measurement").to_pandas()
-    counted = merged[merged.coordinate == 1] if method == "noisy_coordinates" else merged[merged.cell == 0]
-    assert counted.noisy.sum() == 59
-    errors = read_table(found.release / "estimates", ["std_error"], blocks=("weights",)).to_pandas()["std_error"]
-    assert errors.isna().all()
-    assert "Weights without an error" in (found.release / "report.html").read_text()
+    assert merged[merged.cell == 0].noisy.sum() == 59
+    require_weights_without_errors(found.release)
     shown = shown_by(places)
     assert shown["unit is given"] == ["64", "2"]
     assert shown["the report can be read"] == ["63", "1"]
     assert shown["the unit reports once"] == ["59", "4"]
-    assert dplib("verify", str(found.release)).code == 0
-    answers = json.loads(dplib("query", str(found.release), "--json").out)
-    assert set(answers[0]["coordinates"]) == {"x0", "x1"}
     assert "SECRETVALUE" not in found.out + found.err
+
+
+def test_reports_that_are_noisy_points_become_a_release_too(tmp_path: Path) -> None:
+    """Merged in memory: reading their texts from rows is above."""
+    places = new_places(tmp_path, **REPORTS).set(clustering__method="noisy_coordinates")
+    collection, sent = asked_and_sent(places)
+    reader = ReportReader(collection)
+    merged = reader.merge(*reader.read([text for text, _ in sent]))
+    release = made_release(places, lambda design, keys, folder: measure_reports(design, merged, keys, folder))
+    stored = read_table(release / "measurement").to_pandas()
+    assert stored[stored.coordinate == 1].noisy.sum() == 60
+    require_weights_without_errors(release)
 
 
 def test_plan_and_rehearsal(tmp_path: Path, spark: object) -> None:

@@ -7,17 +7,24 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dplib.arrays import IntArray
+from dplib.config.input_quality import quality_plan
+from dplib.jobs.consistent_histograms.job import JOB as HISTOGRAMS
+from dplib.jobs.consistent_histograms.measure import measure_on_driver
+from dplib.jobs.table import job_named
+from dplib.privacy.input_quality import CLIPPED, KEPT, UNITS
+from dplib.progress import SILENT
 from dplib.release.tables import read_table
+from dplib.spark.rows.row_domain import RULES
+from dplib.workflow.dry_publication import KEYS
+from dplib.workflow.job import Resources
+from dplib.workflow.quality import InputCounts, count_input, measured_with_quality
 from tests.support.every_job import COUNTING, new_place_of
 from tests.support.jobs import Shop, dplib
+from tests.support.made_releases import made_release
 
-pytestmark = pytest.mark.usefixtures("spark")
-EDGES = {"vertices": {"count": 42}}
 CHANGES: dict[str, dict[str, Any]] = {
-    "network-statistics": {
-        "graph": EDGES | {"statistics": {"edge_count": 1, "degree_histogram": 2, "sorted_degrees": 1}}
-    },
-    "minimum-cuts": {"graph": EDGES | {"weights": {"largest": 9}}, "cuts__releases": {"synthetic_graph": {}}},
+    job: {"graph__vertices": {"count": 42}} for job in ("network-statistics", "minimum-cuts")
 }
 """What makes a job's small place large enough for these rows."""
 ROWS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -39,16 +46,31 @@ def made(folder: Path, job: str, bad: int, good: int, **changes: object) -> Shop
     return new_place_of(job, folder, **CHANGES.get(job, {}), **changes).rows(rows)
 
 
-@pytest.mark.parametrize("job", COUNTING)
-def test_nothing_counted_is_said_loudly_everywhere(job: str, tmp_path: Path) -> None:
-    place = made(tmp_path, job, bad=200, good=0)
+def shown_everywhere(release: Path) -> tuple[dict[str, Any], str, str]:
+    """The manifest, the page and all that a question prints, of a release that verifies."""
+    asked = dplib("query", str(release))
+    assert dplib("verify", str(release)).code == 0
+    page = (release / "report.html").read_text()
+    return json.loads((release / "manifest.json").read_text()), page, asked.out + asked.err
+
+
+def counters_of(release: Path) -> dict[str, int]:
+    """The stored noisy counters, after checking that the manifest has the same."""
+    stored = read_table(release / "measurement" / "quality", ["place", "counter", "noisy"]).to_pylist()
+    manifest = json.loads((release / "manifest.json").read_text())
+    counters = {row["counter"]: row["noisy"] for row in stored}
+    assert {row["counter"]: row["noisy"] for row in manifest["details"]["quality"]["counters"]} == counters
+    return counters
+
+
+def test_nothing_counted_is_said_loudly_everywhere(tmp_path: Path, spark: object) -> None:
+    place = made(tmp_path, "consistent-histograms", bad=20, good=0)
     found = place.run()
     assert "warning: NOTHING MAY HAVE BEEN COUNTED" in found.err
-    manifest = json.loads((found.release / "manifest.json").read_text())
+    manifest, page, said = shown_everywhere(found.release)
     assert manifest["details"]["faint_totals"]["everything"]
-    assert "Nothing may have been counted" in (found.release / "report.html").read_text()
-    assert "NOTHING MAY HAVE BEEN COUNTED" in dplib("query", str(found.release)).err
-    assert dplib("verify", str(found.release)).code == 0
+    assert "Nothing may have been counted" in page
+    assert "NOTHING MAY HAVE BEEN COUNTED" in said
     inspected = place.command("inspect")
     assert inspected.code == 3
     assert "Most often dropped by" in inspected.out
@@ -56,43 +78,80 @@ def test_nothing_counted_is_said_loudly_everywhere(job: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("job", COUNTING)
-def test_what_was_counted_is_told_for_a_share(job: str, tmp_path: Path) -> None:
+def test_a_release_of_every_job_says_both(job: str, tmp_path: Path) -> None:
+    """Of totals that are all 0, and of counters far above their noise."""
+    place = new_place_of(job, tmp_path, privacy__quality_share="0.5", privacy__budget={"epsilon": 40})
+    release = made_release(place)
+    manifest, page, said = shown_everywhere(release)
+    assert manifest["details"]["faint_totals"]["everything"]
+    assert "Nothing may have been counted" in page
+    assert "NOTHING MAY HAVE BEEN COUNTED" in said
+    names = [each["statistic"] for each in manifest["mechanisms"] if each.get("statistic", "").startswith("input")]
+    assert names[0] == "input quality: rows by rule"
+    counters = counters_of(release)
+    rows = {name: n for name, n in counters.items() if name != UNITS}
+    part = 100 * (rows[KEPT] + rows[CLIPPED]) / sum(rows.values())
+    for text in (page, said):
+        assert f"About {part:.1f} % (+-" in text
+
+
+@pytest.mark.parametrize("job", COUNTING)
+def test_every_job_counts_its_rows_by_rule(job: str, tmp_path: Path, spark: object) -> None:
+    place = made(tmp_path, job, bad=6, good=24, privacy__quality_share="0.5")
+    prepared = job_named(job).prepare(place.config)
+    stages, resources, plan = prepared.job.stages(), Resources(prepared, SILENT), quality_plan(prepared.config)
+    assert plan is not None
+    rows = stages.judge(resources, stages.open_input(resources))
+    found = count_input(rows, plan, bytes(32))
+    assert found.rules == prepared.job.publishing().trial.rules
+    assert (found.exact[0][-2], found.exact[0][-1], found.exact[0].sum()) == (24, 0, 30)
+    assert [counter.tolist() for counter in found.exact[1:]] == [[0]] * (len(plan.events) - 1)
+
+
+def test_what_was_counted_is_told_for_a_share(tmp_path: Path, spark: object) -> None:
     good = 240
     share = {"privacy__quality_share": "0.5", "privacy__budget": {"epsilon": 40}}
-    place = made(tmp_path, job, bad=60, good=good, **share)
+    place = made(tmp_path, "range-histograms", bad=60, good=good, **share)
     planned = place.command("plan")
     assert "0.5 of the budget tells how many of the rows were counted" in planned.out
     found = place.run("--yes")
     assert "About 80.0 % (+-" in found.out
     assert "NOTHING" not in found.err
     assert place.spent() == 40
-    stored = read_table(found.release / "measurement" / "quality", ["place", "counter", "noisy"]).to_pylist()
-    counters = {row["counter"]: row["noisy"] for row in stored}
+    counters = counters_of(found.release)
     # Noise that is 0 but for a chance of 1e-6.
-    assert (counters["kept"], sum(counters.values())) == (good, good + 60)
-    manifest = json.loads((found.release / "manifest.json").read_text())
-    assert {row["counter"]: row["noisy"] for row in manifest["details"]["quality"]["counters"]} == counters
-    names = [each["statistic"] for each in manifest["mechanisms"] if each.get("statistic", "").startswith("input")]
-    assert names[0] == "input quality: rows by rule"
-    assert "About 80.0 % (+-" in (found.release / "report.html").read_text()
-    assert "About 80.0 % (+-" in dplib("query", str(found.release)).out
-    assert dplib("verify", str(found.release)).code == 0
+    assert (counters[KEPT], sum(counters.values())) == (good, good + 60)
+    _, page, said = shown_everywhere(found.release)
+    assert "About 80.0 % (+-" in page
+    assert "About 80.0 % (+-" in said
 
 
 def test_noise_of_the_counters_and_of_the_counts_hang_on_both(tmp_path: Path) -> None:
-    """A row that only another rule drops changes every noise; equal rows repeat it."""
+    """A row that only another rule drops, or that only the counts know, changes every noise; equal rows repeat it."""
+    design = HISTOGRAMS.prepare(new_place_of(HISTOGRAMS.name, tmp_path, privacy__quality_share="0.1").config).design
 
-    def drawn(folder: Path, *more: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-        place = made(folder, "consistent-histograms", 3, 3, privacy__quality_share="0.1")
-        rows = [("2024-01-02", "bread", "1", str(i)) for i in range(3)]
-        release = place.rows([*rows, *more]).run().release
-        counts = read_table(release / "measurement", ["item", "node", "noisy"]).column("noisy").to_numpy()
-        return counts, read_table(release / "measurement" / "quality", ["place", "noisy"]).column("noisy").to_numpy()
+    def drawn(name: str, counted: int, dropped: int) -> tuple[IntArray, IntArray]:
+        """Noise of the counts, of which one is ``counted``, and of the counters; all others are 0."""
+        folder = tmp_path / name
+        counts = np.zeros((14, 3), dtype=np.int64)
+        rules = np.zeros(len(RULES) + 2, dtype=np.int64)
+        counts[-1, 0], rules[0] = counted, dropped
+        measured_with_quality(
+            design.config,
+            lambda _: InputCounts(RULES, [rules, np.zeros(1, dtype=np.int64)]),
+            lambda own: measure_on_driver(design, counts, own, folder),
+            KEYS,
+            folder,
+        )
+        table = read_table(folder / "measurement", ["item", "first_day", "last_day", "noisy"]).to_pandas()
+        first = table[(table.first_day == table.last_day) & (table.first_day != table.last_day.max())]
+        quality = read_table(folder / "measurement" / "quality", ["place", "noisy"]).column("noisy").to_numpy()
+        return first.noisy.to_numpy(), quality[1:]
 
-    one, again = drawn(tmp_path / "a"), drawn(tmp_path / "b")
-    other = drawn(tmp_path / "c", ("2024-01-02", "cake", "1", "x"))
+    one, again = drawn("a", 3, 5), drawn("b", 3, 5)
     assert all(np.array_equal(a, b) for a, b in zip(one, again, strict=True))
-    assert all((a != b).mean() > 0.3 for a, b in zip(one, other, strict=True))
+    for other in (drawn("c", 3, 6), drawn("d", 4, 5)):
+        assert all((a != b).mean() > 0.3 for a, b in zip(one, other, strict=True))
 
 
 def test_a_vertex_has_no_bound_on_its_rows(tmp_path: Path) -> None:
