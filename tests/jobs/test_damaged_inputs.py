@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from tests.support.jobs import HEADER, new_shop
 
 pytestmark = pytest.mark.usefixtures("spark")
-N_ROWS = 100_000
+N_ROWS = 8000
 TABLE = pa.table(
     {
         "date": ["2024-01-01"] * N_ROWS,
@@ -23,7 +24,10 @@ TABLE = pa.table(
         "order_id": [f"u{i * 2_654_435_761 % 2**32:x}" for i in range(N_ROWS)],
     }
 )
-TEXT = "\n".join([",".join(HEADER), *(f"2024-01-01,bread,1,{unit}" for unit in TABLE["order_id"].to_pylist()), ""])
+NOTES = [random.Random(row).randbytes(1250).hex() for row in range(1000)]
+"""What makes so few rows longer than what is looked at before a reservation: two megabytes."""
+LINES = [f"2024-01-01,bread,1,u{unit},{note}\n" for unit, note in enumerate(NOTES)]
+TEXT = ",".join([*HEADER, "note\n"]) + "".join(LINES)
 
 
 def written(kind: str, **options: object) -> bytes:
@@ -53,7 +57,7 @@ def with_a_hole(data: bytes) -> bytes:
 DAMAGED: dict[str, tuple[Callable[[], bytes], Callable[[bytes], bytes]]] = {
     "a.csv.gz": (lambda: gzip.compress(TEXT.encode()), cut),
     "b.csv.gz": (lambda: gzip.compress(TEXT.encode()), lambda data: data[:-4] + b"\0\0\0\1"),
-    "a.csv.bz2": (lambda: bz2.compress(TEXT.encode()), lambda data: data[:-2000] + flipped(data[-2000:])),
+    "a.csv.bz2": (lambda: bz2.compress(TEXT.encode(), 1), lambda data: data[:-2000] + flipped(data[-2000:])),
     "a.csv.zst": (lambda: pa.compress(TEXT.encode(), "zstd", asbytes=True), cut),
     "checksums.parquet": (lambda: written("parquet", compression="none", write_page_checksum=True), flipped),
     "a.orc": (lambda: written("orc", compression="zlib"), with_a_hole),
