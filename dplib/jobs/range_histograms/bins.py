@@ -187,13 +187,12 @@ class Bins:
 def _edges(edges: list[Fraction] | EvenEdges | None) -> FloatArray:
     if edges is None:
         return np.zeros(0)
-    listed = edges if isinstance(edges, list) else _even(edges)
-    numbers = np.array([float(edge) for edge in listed])
+    numbers = np.array([float(edge) for edge in edges] if isinstance(edges, list) else _even(edges))
     require(bool((np.diff(numbers) > 0).all()), "histogram.edges.width", "be wide enough to tell edges apart", "less")
     return numbers
 
 
-def _even(edges: EvenEdges) -> list[Fraction]:
+def _even(edges: EvenEdges) -> list[float]:
     n_bins = (edges.stop - edges.start) / edges.width
     require(n_bins <= MAX_BINS, "histogram.edges", f"give at most {MAX_BINS} bins", n_bins)
     return edges.edges()

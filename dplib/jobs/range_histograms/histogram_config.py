@@ -4,6 +4,7 @@ import datetime as dt
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
+from math import lcm
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -41,9 +42,12 @@ class EvenEdges(Section):
             raise ValueError("must have a whole number of widths between start and stop, got a part left over")
         return self
 
-    def edges(self) -> list[Fraction]:
-        """All edges, exactly."""
-        return [self.start + self.width * k for k in range(int((self.stop - self.start) / self.width) + 1)]
+    def edges(self) -> list[float]:
+        """All edges, each the number nearest to the exact one."""
+        # Of a quotient of integers that is the number; a sum of fractions for each edge takes a hundred times as long.
+        below = lcm(self.start.denominator, self.width.denominator)
+        first, step = int(self.start * below), int(self.width * below)
+        return [(first + step * k) / below for k in range(int((self.stop - self.start) / self.width) + 1)]
 
 
 class Days(Section):
