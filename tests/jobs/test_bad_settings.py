@@ -8,11 +8,15 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from dplib.errors import ConfigError
+from dplib.jobs.table import job_named
+from dplib.progress import SILENT
+from dplib.workflow.run import run_job
 from tests.jobs.test_items_of_a_table import stores
 from tests.jobs.test_minimum_cuts import new_contacts
 from tests.jobs.test_network_statistics import new_network
 from tests.jobs.test_range_histograms import new_visits
-from tests.support.jobs import DROP, JOB, Shop, content, dplib, named, new_shop, refuse_spark, require_refused
+from tests.support.jobs import DROP, JOB, Outcome, Shop, content, dplib, named, new_shop, refuse_spark
 from tests.support.places import new_places
 
 DATA = Path(__file__).parents[1] / "data"
@@ -50,7 +54,12 @@ def test_a_wrong_setting_is_named_and_nothing_happens(
     right = places[job]
     wrong = type(right)(right.folder, deepcopy(right.settings))
     wrong.set(**{setting.replace(".", "__"): value for setting, value in changes.items()})
-    assert named(require_refused(wrong, 2)) == name
+    before = content(right.folder)
+    with pytest.raises(ConfigError) as refused:
+        run_job(job_named(wrong.job).prepare(wrong.config), progress=SILENT)
+    # The command line makes this sentence and exit code 2 of any such error: below.
+    assert named(Outcome(2, "", f"dplib: {refused.value}\n")) == name
+    assert content(right.folder) == before
 
 
 @pytest.mark.parametrize(
