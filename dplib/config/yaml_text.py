@@ -8,6 +8,8 @@ the tree of nodes, before a value is made of it.
 import math
 import re
 from collections.abc import Iterator
+from copy import deepcopy
+from functools import lru_cache
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -24,6 +26,8 @@ CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 """Control characters and other ends of lines: no name of anything that is published."""
 _FREE = ("input.options", "input.path", "spark", "secret", "ledger")
 """Settings that may hold any character, for example a separator."""
+MAX_KEPT = 1 << 16
+"""Characters of a text whose value is kept for the next one who reads it."""
 _INT, _FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
 _TEXT = "tag:yaml.org,2002:str"
 
@@ -38,6 +42,17 @@ def parse_yaml(text: str, name: str) -> Any:
     Raises:
         ConfigError: if it is no YAML, or holds what no setting can be.
     """
+    # A process that goes from day to day, or from plan to run, reads the same text again and again.
+    return deepcopy(_kept(text, name)) if len(text) <= MAX_KEPT else _parsed(text, name)
+
+
+@lru_cache(maxsize=8)
+def _kept(text: str, name: str) -> Any:
+    """The value of a short text: a reader gets a copy, which it may change."""
+    return _parsed(text, name)
+
+
+def _parsed(text: str, name: str) -> Any:
     reader = YAML(typ="safe", pure=True)
     try:
         node = reader.compose(text)

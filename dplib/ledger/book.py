@@ -5,6 +5,7 @@ What accounts and runs are stands above it (`dplib.ledger.accounts`, `dplib.ledg
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Self
 
 from sqlalchemy import Connection, Engine, select
@@ -49,7 +50,7 @@ class Book:
                 require_in_use(connection, connection.execute(select(head.c.sequence)).scalar_one())
         return opened
 
-    @property
+    @cached_property
     def address(self) -> str:
         """Where the ledger is, without password and parameters."""
         return public_address(self._engine.url.render_as_string(hide_password=False))

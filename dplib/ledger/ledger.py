@@ -51,6 +51,7 @@ from dplib.ledger.runs import (
     sequence_of,
 )
 from dplib.ledger.schema import entries
+from dplib.ledger.writer import replayed
 from dplib.validate import positive, require
 
 
@@ -82,10 +83,9 @@ class Ledger(Accounts):
             with self.transaction(write=False) as connection:
                 query = select(entries.c.dataset).where(entries.c.sequence == number)
                 dataset = connection.execute(query).scalar_one_or_none()
-            if dataset is not None:
-                run = self.state(dataset).runs.get(number)
-                if run is not None and run.release_id == release_id:
-                    return run
+                run = None if dataset is None else replayed(connection, dataset).runs.get(number)
+            if run is not None and run.release_id == release_id:
+                return run
         raise ConfigError("release", "name a run of the ledger", release_id)
 
     def reserve(

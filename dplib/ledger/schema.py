@@ -23,6 +23,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -197,13 +198,7 @@ def connect(url: str, create: bool) -> Engine:
     name = public_address(url)
     if parsed.get_backend_name() == "sqlite":
         _prepare_file(Path(str(parsed.database)), name, create)
-    try:
-        engine = create_engine(parsed, poolclass=NullPool, hide_parameters=True, connect_args=_arguments(parsed))
-    except (NoSuchModuleError, ImportError):
-        raise ConfigError("ledger", "name a database whose driver is installed", parsed.drivername) from None
-    if parsed.get_backend_name() == "sqlite":
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
+    engine = _engine(parsed)
     with database_errors(name), transaction(engine, write=create) as connection:
         if create:
             _create_tables(connection)
@@ -211,6 +206,23 @@ def connect(url: str, create: bool) -> Engine:
         require(found, "ledger", "be a database that dplib init has set up", name)
         version = connection.execute(select(head.c.schema_version)).scalar_one_or_none()
         require(version == SCHEMA_VERSION, "ledger", f"be of schema version {SCHEMA_VERSION}", version)
+    return engine
+
+
+@lru_cache(maxsize=16)
+def _engine(url: URL) -> Engine:
+    """The engine of an address: it holds no connection, and statements that it compiled serve whoever opens it next.
+
+    Raises:
+        ConfigError: if the database's driver is not installed.
+    """
+    try:
+        engine = create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=_arguments(url))
+    except (NoSuchModuleError, ImportError):
+        raise ConfigError("ledger", "name a database whose driver is installed", url.drivername) from None
+    if url.get_backend_name() == "sqlite":
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 

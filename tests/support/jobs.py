@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -131,12 +133,12 @@ class Shop:
 
     def account(self, budget: str = "10", currency: Currency = Currency.PURE, **terms: str) -> Self:
         """Create the ledger and the account that pays."""
-        ledger = Ledger.open(resolve_ledger_url("sqlite:///ledger.db", self.folder), create=True)
-        neighbors = Neighbors(terms.get("neighbors", "add_remove"))
-        delta = {Currency.ZCDP: Fraction(1, 10**6), Currency.APPROX: Fraction(1, 1000)}.get(currency)
-        ledger.create_account(
-            self.settings["dataset"], Terms(currency, terms.get("unit", "order"), neighbors), Fraction(budget), delta
+        place, own = self.folder / "ledger.db", Terms(
+            currency, terms.get("unit", "order"), Neighbors(terms.get("neighbors", "add_remove"))
         )
+        before = place.read_bytes() if place.exists() else b""
+        place.write_bytes(_with_account(before, self.settings["dataset"], own, budget))
+        place.chmod(0o600)
         return self
 
     def spent(self) -> Fraction:
@@ -155,6 +157,19 @@ class Shop:
     def command(self, name: str, *words: str) -> Outcome:
         """A command that takes the configuration, in this process."""
         return dplib(name, self.job, "--config", str(self.config), *words)
+
+
+@lru_cache(maxsize=64)
+def _with_account(before: bytes, dataset: str, terms: Terms, budget: str) -> bytes:
+    """The file of a ledger after an account was created in it: most places of a process begin with the same one."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder, "ledger.db")
+        if before:
+            place.write_bytes(before)
+        delta = {Currency.ZCDP: Fraction(1, 10**6), Currency.APPROX: Fraction(1, 1000)}.get(terms.currency)
+        ledger = Ledger.open(f"sqlite:///{place}", create=True)
+        ledger.create_account(dataset, terms, Fraction(budget), delta)
+        return place.read_bytes()
 
 
 def new_shop(folder: Path, rows: Sequence[Sequence[str]] = ROWS, budget: str = "10") -> Shop:

@@ -1,8 +1,10 @@
 """A shop whose counts are published day by day, run without Spark on counts that a test holds."""
 
 import datetime as dt
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,13 @@ from dplib.jobs.consistent_histograms.stream_measure import closing, measure_clo
 from dplib.jobs.consistent_histograms.stream_run import as_started
 from dplib.jobs.table import job_named
 from dplib.ledger.ledger import Ledger
-from dplib.ledger.runs import MeasuredRun, Run
+from dplib.ledger.runs import MeasuredDay, MeasuredRun, Run, RunState, StoredMeasurement
 from dplib.mechanisms.chosen_rows import CONTENT, Caps, Chosen, Snapshot, choose, pseudonym
 from dplib.page.account_state import AccountState
 from dplib.privacy.budget import Currency
 from dplib.progress import SILENT
 from dplib.release.chosen_table import ChosenRows
+from dplib.release.files import content_hash
 from dplib.release.staging import MEASUREMENT, check_writable
 from dplib.release.stream_version import StreamVersion
 from dplib.release.tables import read_table
@@ -98,14 +101,43 @@ class StreamShop(Shop):
         return self.counts[days.start : days.stop]
 
     def measure(self, *dates: str) -> MeasuredRun:
-        """Measure days; returns the run."""
+        """Measure days, one run after the other; returns the last run."""
+        first = self.prepared(dates[0])
+        ledger, measured = first.open_ledger(), None
+        check_writable(first.output)
         for date in dates:
-            prepared = self.prepared(date)
-            ledger = prepared.open_ledger()
-            run, measure = self.reserve(prepared, ledger)
-            check_writable(prepared.output)
-            measured = measure_day(ledger, run, prepared.output, date, measure)
+            prepared = replace(first, date=date)
+            run, measure = (measured, self.measuring(prepared)) if measured else self.reserve(prepared, ledger)
+            measured = measure_day(ledger, run, first.output, date, measure)
+        assert measured is not None
         return measured
+
+    def drawn(self, *dates: str, snapshots: Iterable[IntArray] | None = None) -> MeasuredRun:
+        """Days measured past the books, in their places: a tenth of what runs cost, for laws of numbers alone.
+
+        The counts of each day's run are its snapshot, if snapshots are given.
+        """
+        first, days = self.prepared(dates[0]), []
+        run, _ = self.reserve(first, first.open_ledger())
+        place = first.output / run.release_id / MEASUREMENT
+        place.mkdir(parents=True)
+        for date, self.counts in zip(dates, repeat(self.counts) if snapshots is None else snapshots, strict=False):
+            staged = place.parent / "staged"
+            staged.mkdir()
+            keys = self.measuring(replace(first, date=date))(run, staged)
+            (staged / MEASUREMENT).rename(place / date)
+            staged.rmdir()
+            stored = StoredMeasurement("", str(place.parent), content_hash(place / date), keys.key_id, "", "")
+            days.append(MeasuredDay(date, stored))
+        return MeasuredRun.of(replace(run, state=RunState.MEASURED, days=tuple(days)))
+
+    def estimated(self, *dates: str) -> Path:
+        """A version of days that were measured past the books."""
+        prepared, run = self.prepared(dates[-1]), self.drawn(*dates)
+        version = self.stream / "000001"
+        version.mkdir()
+        self.write(prepared, run, version)
+        return version
 
     def day(self, *dates: str) -> Path:
         """Measure days and publish after the last one; returns the version."""
@@ -113,15 +145,19 @@ class StreamShop(Shop):
 
     def publish(self, prepared: PreparedJob[Design], run: MeasuredRun) -> Path:
         """The newest version."""
+
+        def publish(measured: MeasuredRun, directory: Path) -> None:
+            self.write(prepared, measured, directory)
+
+        return publish_version(prepared.open_ledger(), run, prepared.output, prepared.publish_hash(run), publish)
+
+    def write(self, prepared: PreparedJob[Design], run: MeasuredRun, directory: Path) -> None:
+        """Write a version, without its page."""
         resources = Resources(prepared, SILENT)
         resources.version = version_of(prepared.output, run, prepared.shaping_hash(run))
         account = AccountState(Currency.ZCDP, run.cost, run.cost, run.cost)
-
-        def publish(measured: MeasuredRun, directory: Path) -> None:
-            with without_page():
-                prepared.job.publishing().publish(resources, measured, account, directory)
-
-        return publish_version(prepared.open_ledger(), run, prepared.output, prepared.publish_hash(run), publish)
+        with without_page():
+            prepared.job.publishing().publish(resources, run, account, directory)
 
 
 def new_stream(folder: Path, **changes: object) -> StreamShop:
@@ -135,6 +171,15 @@ def new_stream(folder: Path, **changes: object) -> StreamShop:
 def days(*numbers: int) -> list[str]:
     """Dates of days of the horizon."""
     return [(FIRST + dt.timedelta(days=number)).isoformat() for number in numbers]
+
+
+def snapshots(seed: int, shape: tuple[int, ...], cell: tuple[int, ...], more: int) -> Iterator[IntArray]:
+    """Small counts that are other ones for every run; histories of one seed differ by ``more`` in a cell alone."""
+    generator = np.random.default_rng(seed)
+    while True:
+        counts = generator.poisson(3, shape).astype(np.int64)
+        counts[cell] += more
+        yield counts
 
 
 def noisy_counts(shop: StreamShop, design: Design) -> FloatArray:

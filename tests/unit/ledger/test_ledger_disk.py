@@ -20,8 +20,11 @@ def test_a_full_disk_is_said_and_leaves_the_book_whole(tmp_path: Path) -> None:
         (pages,) = file.execute("PRAGMA page_count").fetchone()
     file.close()
     full = Ledger.open(url_of(tmp_path))
-    # SQLite's own way to have no room.
-    event.listen(full._engine, "connect", lambda connection, _: connection.execute(f"PRAGMA max_page_count = {pages}"))
+
+    def no_room(connection: sqlite3.Connection, _: object) -> None:
+        connection.execute(f"PRAGMA max_page_count = {pages}")  # SQLite's own way
+
+    event.listen(full._engine, "connect", no_room)
 
     def reserve_much() -> None:
         for number in range(200):
@@ -30,6 +33,7 @@ def test_a_full_disk_is_said_and_leaves_the_book_whole(tmp_path: Path) -> None:
     with pytest.raises(DplibError, match=r"^ledger must be on a sound disk with room, got one that is full") as caught:
         reserve_much()
     assert caught.value.exit_code == 1
+    event.remove(full._engine, "connect", no_room)
     assert ledger.audit() == []
     spent = len(ledger.runs("takeaway"))
     assert ledger.balance("takeaway").reserved == spent

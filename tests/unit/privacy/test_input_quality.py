@@ -68,16 +68,19 @@ def test_shares_that_cannot_be_are_refused(tmp_path: Path, changes: dict[str, An
 @pytest.mark.parametrize(
     ("budget", "truth", "names", "runs"),
     [
-        (PureDP(Fraction(1, 20)), (400, 9000, 600), ("kept", "clipped"), 6000),
-        (PureDP(Fraction(2)), (400, 9000, 600), ("day can be read",), 2000),
-        (PureDP(Fraction(1, 20)), (9000, 600), ("clipped",), 6000),
-        (ZCDP(Fraction(1, 2000)), (0, 0, 700, 0, 2000, 300), ("kept", "clipped"), 2000),
+        (PureDP(Fraction(1, 20)), (400, 9000, 600), ("kept", "clipped"), 500),
+        (PureDP(Fraction(2)), (400, 9000, 600), ("day can be read",), 1000),
+        (PureDP(Fraction(1, 20)), (9000, 600), ("clipped",), 3000),
+        (ZCDP(Fraction(1, 2000)), (0, 0, 700, 0, 2000, 300), ("kept", "clipped"), 1000),
     ],
 )
 def test_intervals_of_parts_cover(
     budget: PureDP | ZCDP, truth: tuple[int, ...], names: tuple[str, ...], runs: int
 ) -> None:
-    """Exact bounds at 1e-6; 1.96 standard errors hold 93.7 % where one Laplace draw decides, and are caught."""
+    """Exact bounds at 1e-3, of a fixed key: 3000 runs catch 1.96 standard errors, which hold 93.7 % of one Laplace draw.
+
+    Other draws share the quantile's code; a part of the sum that is mixed up covers nothing like 95 %.
+    """
     plan = QualityPlan.of(budget, 1, False, False)
     law = DrawLaw.of(plan.rows.noise)
     counters = [f"rule {n}" for n in range(len(truth) - 2)] + ["kept", "clipped"]
@@ -92,9 +95,9 @@ def test_intervals_of_parts_cover(
         assert found is not None
         covered += abs(found[0] - true) <= found[1] + 1e-12
     # A law of wide steps covers more, never less.
-    assert stats.binomtest(covered, runs, 0.95, "less").pvalue > 1e-6
+    assert stats.binomtest(covered, runs, 0.95, "less").pvalue > 1e-3
     if law.variance > 100:
-        assert stats.binomtest(covered, runs, 0.955, "greater").pvalue > 1e-6
+        assert stats.binomtest(covered, runs, 0.955, "greater").pvalue > 1e-3
 
 
 def test_parts_of_noise_are_none() -> None:
