@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from dplib.config.event_input import Columns, Input
 from dplib.spark.rows.read import MOMENT_TYPES, open_columns, open_rows
@@ -37,5 +36,5 @@ def days_of(spark: SparkSession, folder: Path, **settings: Any) -> list[int | No
     section = source(**settings)
     found = open_columns(spark, section, {"day": "day"}, {"day": MOMENT_TYPES}, folder)
     kind = found.schema["day"].dataType.typeName()
-    numbered = with_day_number(found, F.col("day"), kind, section, dt.date(2023, 11, 14), 2)
+    numbered = with_day_number(found, "day", kind, section, dt.date(2023, 11, 14), 2)
     return [row["day_number"] for row in numbered.select("day_number").collect()]

@@ -15,7 +15,7 @@ from dplib.config.event_input import Columns
 from dplib.errors import DplibError, SchemaError
 from dplib.spark.rows.parquet_times import _by_arrow, footer_types, message_types, stored_time
 from dplib.spark.rows.read import MOMENT_TYPES, NUMBER_TYPES, open_columns, open_rows
-from dplib.spark.rows.resolve import number_column
+from dplib.spark.rows.resolve import number_sql
 from tests.spark.reading import days_of, rows, source
 
 
@@ -111,7 +111,7 @@ def test_extreme_values_of_typed_columns_fail_nothing(spark: SparkSession, tmp_p
         section = source(path=kind, format=kind)
         assert days_of(spark, tmp_path, path=kind, format=kind) == [-1, -1, 0, None]
         found = open_columns(spark, section, {"q": "quantity"}, {"q": NUMBER_TYPES}, tmp_path)
-        numbers = [row[0] for row in found.select(number_column(F.col("q"), "double")).collect()]
+        numbers = [row[0] for row in found.selectExpr(number_sql("q", "double")).collect()]
         assert numbers[0] == float("inf")
         assert len(numbers) == 4
     with pytest.raises(DplibError):

@@ -5,10 +5,10 @@ from functools import reduce
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from dplib.errors import ConfigError
-from dplib.spark.rows.resolve import number_column
+from dplib.spark.rows.resolve import number_sql
+from dplib.spark.rows.sql_text import literal
 from dplib.spark.rows.timestamps import (
     KNOWN_PATTERNS,
     OUTSIDE,
@@ -28,7 +28,7 @@ NO_NUMBERS = [
 
 def test_only_plain_decimal_numbers_are_numbers(spark: SparkSession) -> None:
     texts = spark.createDataFrame([(text,) for text in NUMBERS + NO_NUMBERS], "t string")
-    found = [row[0] for row in texts.select(number_column(F.col("t"), "string")).collect()]
+    found = [row[0] for row in texts.selectExpr(number_sql("t", "string")).collect()]
     assert found == [float(text) for text in NUMBERS] + [None] * len(NO_NUMBERS)
 
 
@@ -85,11 +85,22 @@ def test_known_patterns_are_read_by_position_as_by_spark(pattern: str, spark: Sp
     good = form.format(2024, 2, 29, "23:59:59")
     texts += [f"+{good}", f"+0{good}", good[:-1], f"{good}x", f"{good}\n", good.replace("2", "\u0662"), good.lower()]
     frame = spark.createDataFrame([(text,) for text in texts], "t string")
-    assert frame.where(plain_date(F.col("t"), pattern).isNotNull()).count() > 30
+    assert frame.where(f"{plain_date('t', pattern)} IS NOT NULL").count() > 30
     for first, n_days in ((dt.date(1, 1, 1), 3_652_059), (dt.date(2024, 2, 1), 29)):
         # In brackets the same pattern is left to Spark.
         both = [source(date_format=each) for each in (pattern, f"[{pattern}]")]
-        frames = [with_day_number(frame, F.col("t"), "string", each, first, n_days) for each in both]
+        frames = [with_day_number(frame, "t", "string", each, first, n_days) for each in both]
         by_position, by_spark = ([row["day_number"] for row in each.collect()] for each in frames)
         assert by_position == by_spark
         assert n_days > 29 or {None, OUTSIDE, 28} <= set(by_spark)
+
+
+@pytest.mark.parametrize("as_written", ["false", "true"])
+def test_a_literal_is_its_text_whatever_the_session_makes_of_escapes(as_written: str, spark: SparkSession) -> None:
+    texts = ["", "plain", "it's", '"', "a\\nb\\", "${spark.master}", "`", "\0\t\ufeff", "\xe9", "-- ;", "/* */"]
+    spark.conf.set("spark.sql.parser.escapedStringLiterals", as_written)
+    try:
+        row = spark.range(1).selectExpr(*(f"{literal(text)} AS t{i}" for i, text in enumerate(texts))).collect()[0]
+    finally:
+        spark.conf.unset("spark.sql.parser.escapedStringLiterals")
+    assert list(row) == texts

@@ -91,7 +91,7 @@ def start_session(app_name: str, settings: "SparkSettings") -> SparkSession:
     from dplib.spark.engine.connect import connect, connect_address, settle
 
     active, address = SparkSession.getActiveSession(), connect_address(settings)
-    if active is not None and deploy_mode(active) == "connect":
+    if active is not None and _is_connect(active):
         return settle(active, settings)
     if address is not None and active is None:
         if _under_submit():
@@ -112,9 +112,7 @@ def _get_or_create(app_name: str, settings: "SparkSettings") -> SparkSession:
     if _under_submit() or SparkSession.getActiveSession() is not None:
         if _under_submit():
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        # What was started elsewhere has its static settings already. Under spark-submit the context is still to come:
-        # there ours win, so that an event log which a cluster turns on for everybody stays off.
-        conf = (QUIET if _under_submit() else {}) | settings.conf | PINNED
+        conf = _conf_of_others(settings)
     else:
         _set_python(settings.master)
         prepare_java()
@@ -152,14 +150,21 @@ def open_session(app_name: str, settings: "SparkSettings") -> Iterator[SparkSess
         finally:
             stop(spark)
         return
-    before = dict[str, str | None]()
+    before, ours = dict[str, str | None](), (QUIET if _is_connect(active) else {}) | _conf_of_others(settings) | _PINS
     with suppress(*SPARK_ERRORS):
         # One by one: asking for all of a session's settings takes longer than all else here.
-        before = {key: active.conf.get(key, None) for key in {*settings.conf, *_PINS, *QUIET}}
+        before = {key: active.conf.get(key, None) for key in ours}
     try:
         yield start_session(app_name, settings)
     finally:
-        _set_back(active, before)
+        _set_back(active, {key: value for key, value in before.items() if value != ours[key]})
+
+
+def _conf_of_others(settings: "SparkSettings") -> dict[str, str]:
+    """What is set, besides the pins, where Spark was started elsewhere: it has its static settings already."""
+    # Under spark-submit the context is still to come: there ours win, so that an event log which a cluster turns on for
+    # everybody stays off.
+    return (QUIET | settings.conf | PINNED) if _under_submit() else settings.conf
 
 
 def _set_back(spark: SparkSession, before: Mapping[str, str | None]) -> None:
@@ -182,11 +187,15 @@ def stop(spark: SparkSession) -> None:
 
 def deploy_mode(spark: SparkSession) -> Literal["local", "client", "cluster", "connect"]:
     """Where the driver runs: in local mode, beside the user, on the cluster, or behind Spark Connect."""
-    if "connect" in type(spark).__module__.split("."):
+    if _is_connect(spark):
         return "connect"
     if str(spark.conf.get("spark.master", "")).split("[")[0] == "local":
         return "local"
     return "cluster" if spark.conf.get("spark.submit.deployMode", "client") == "cluster" else "client"
+
+
+def _is_connect(spark: SparkSession) -> bool:
+    return "connect" in type(spark).__module__.split(".")
 
 
 def error_name(error: BaseException) -> str:

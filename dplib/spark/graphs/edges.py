@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.config.edge_input import EdgeInput, VertexDomain
@@ -30,7 +30,7 @@ from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.graphs.graph_files import open_graph_file
 from dplib.spark.rows.inspection import Inspection, RuleCount, dropped_values, rule_counts
 from dplib.spark.rows.read import NUMBER_TYPES, open_columns
-from dplib.spark.rows.resolve import text_column
+from dplib.spark.rows.resolve import text_sql
 
 Batches = Iterator[pa.RecordBatch]
 EDGE_RULES = (
@@ -84,21 +84,19 @@ def judge_edges(rows: DataFrame, domain: VertexDomain, for_owner: bool = False) 
         the end that fails) and pair (both texts, whatever their order); lazy.
     """
     others = [name for name in rows.columns if name not in _ENDS]
-    texts = rows.select(*(text_column(F.col(end)).alias(end) for end in _ENDS), *others)
+    texts = rows.select(*(F.expr(f"{text_sql(end)} AS {end}") for end in _ENDS), *others)
     if for_owner:
         texts = texts.select("*", *(F.col(end).alias(f"{end}_text") for end in _ENDS))
         others += [f"{end}_text" for end in _ENDS]
     if domain.names is None:
-        placed = texts.select(*(_number(F.col(end), domain).alias(end) for end in _ENDS), *others)
+        placed = texts.select(*(F.expr(f"{_number(end, domain)} AS {end}") for end in _ENDS), *others)
     else:
         kept = [f"{field.name} {field.dataType.simpleString()}" for field in texts.schema.fields[len(_ENDS) :]]
         placed = texts.mapInArrow(_find_names(domain.names), ", ".join(["source long, target long", *kept]))
     least = F.least("source", "target")
-    failed = (
-        F.when(least == _MISSING, 0)
-        .when(least == _UNREADABLE, 1)
-        .when(least == _UNDECLARED, 2)
-        .when(F.col("source") == F.col("target"), 3)
+    failed = F.expr(
+        f"CASE least(source, target) WHEN {_MISSING} THEN 0 WHEN {_UNREADABLE} THEN 1 WHEN {_UNDECLARED} THEN 2"
+        " ELSE CASE WHEN source = target THEN 3 END END AS failed"
     )
     greatest = F.greatest("source", "target").alias("target")
     if for_owner:
@@ -107,7 +105,7 @@ def judge_edges(rows: DataFrame, domain: VertexDomain, for_owner: bool = False) 
         texts_of_pair = F.to_json(F.array_sort(F.array("source_text", "target_text")))
         placed = placed.select("*", shown.alias("shown"), texts_of_pair.alias("pair"))
         others = [*(name for name in others if not name.endswith("_text")), "shown", "pair"]
-    return placed.select(least.alias("source"), greatest, failed.alias("failed"), *others)
+    return placed.select(least.alias("source"), greatest, failed, *others)
 
 
 def collect_edges(judged: DataFrame, n_vertices: int) -> SimpleGraph:
@@ -179,15 +177,13 @@ def _edges(judged: DataFrame) -> DataFrame:
     return judged.where(F.col("failed").isNull()).select(*_ENDS).distinct()
 
 
-def _number(text: Column, domain: VertexDomain) -> Column:
+def _number(text: str, domain: VertexDomain) -> str:
     """The vertex's number; what does not fit 64 bits is no declared vertex. Regular expressions would be far slower."""
-    place = F.try_subtract(text.try_cast("long"), F.lit(domain.first))
-    declared = F.coalesce(place.between(0, domain.count - 1), F.lit(False))
+    place = f"try_subtract(TRY_CAST({text} AS BIGINT), {domain.first}L)"
     return (
-        F.when(text.isNull() | (text == ""), F.lit(_MISSING).cast("long"))
-        .when(F.translate(text, "0123456789", "") != "", F.lit(_UNREADABLE).cast("long"))
-        .when(declared, place)
-        .otherwise(F.lit(_UNDECLARED).cast("long"))
+        f"CASE WHEN {text} IS NULL OR {text} = '' THEN {_MISSING}L"
+        f" WHEN translate({text}, '0123456789', '') != '' THEN {_UNREADABLE}L"
+        f" WHEN {place} BETWEEN 0 AND {domain.count - 1} THEN {place} ELSE {_UNDECLARED}L END"
     )
 
 

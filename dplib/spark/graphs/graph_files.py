@@ -41,7 +41,7 @@ from dplib.spark.graphs.gml import Cells, gml_edges, is_gml
 from dplib.spark.rows.input_files import LINE, list_files, open_lines
 from dplib.spark.rows.path_input import column_positions
 from dplib.spark.rows.read import opening
-from dplib.spark.rows.resolve import text_column
+from dplib.spark.rows.resolve import text_sql
 
 SNAP_ENDS = {"source": "_c0", "target": "_c1"}
 _FORMAT_DIGITS = 3
@@ -164,7 +164,7 @@ def _open_snap(spark: SparkSession, source: EdgeInput, base: Path) -> DataFrame:
     positions = column_positions(SNAP_ENDS | source.columns.names, "where input.format is snap")
     with opening(source):
         list_files(spark, source, base)
-        lines = open_lines(spark, source, base).select(text_column(F.col(LINE)).alias("line"))
+        lines = open_lines(spark, source, base).selectExpr(f"{text_sql(LINE)} AS line")
         edges = lines.where((F.col("line") != "") & ~F.col("line").startswith("#"))
         fields = F.split(F.translate("line", "\t", " "), " +")
         return edges.select(*(F.get(fields, F.lit(position)).alias(role) for role, position in positions.items()))

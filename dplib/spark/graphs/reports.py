@@ -28,7 +28,7 @@ from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.graphs.edges import VERTEX_TYPES, judge_edges
 from dplib.spark.rows.inspection import Inspection, rule_counts
 from dplib.spark.rows.read import open_columns
-from dplib.spark.rows.resolve import text_column
+from dplib.spark.rows.resolve import text_sql
 
 REPORT_RULES = ("the vertex is declared", "the report can be read", "the vertex reports once")
 
@@ -70,7 +70,7 @@ def judge_reports(rows: DataFrame, domain: VertexDomain) -> DataFrame:
         `REPORT_RULES`, null where the row passes all but the last; lazy.
     """
     others = [name for name in rows.columns if name != "vertex"]
-    texts = (text_column(F.col(name)).alias(name) for name in others)
+    texts = (F.expr(f"{text_sql(name)} AS {name}") for name in others)
     # Both ends of an edge stand for the vertex: an edge list's rule finds it.
     both = rows.select(F.col("vertex").alias("source"), F.col("vertex").alias("target"), *texts)
     placed = judge_edges(both, domain).select(F.col("source").alias("vertex"), *others)

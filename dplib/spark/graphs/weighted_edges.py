@@ -29,7 +29,7 @@ from dplib.graphs.edges import MAX_TOTAL_WEIGHT, Graph, canonical
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.graphs.edges import EDGE_RULES, degrees_of, isolated_hint, judge_edges
 from dplib.spark.rows.inspection import Inspection, Loss, RuleCount, dropped_values, rule_counts
-from dplib.spark.rows.resolve import MAX_HELD, number_column, text_column
+from dplib.spark.rows.resolve import MAX_HELD, number_sql, text_sql
 
 WEIGHT_RULES = (*EDGE_RULES[:-1], "the weight is a number", "the weight is within its range")
 _NUMBER, _RANGE = len(WEIGHT_RULES) - 2, len(WEIGHT_RULES) - 1
@@ -64,19 +64,17 @@ def judge_weighted_edges(
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     judged = judge_edges(rows, domain, for_owner)
-    number = number_column(F.col("weight"), types["weight"]) if "weight" in types else F.lit(1.0)
-    text = text_column(F.col("weight")) if "weight" in types else F.lit(None).cast("string")
-    texts = [F.col("shown"), F.col("pair"), text.alias("text")] if for_owner else []
-    judged = judged.select("source", "target", "failed", number.alias("number"), *texts)
-    given = F.col("number").isNotNull() & ~F.isnan("number")
-    within = F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(float(weights.largest)))).cast("long")
-    kept_texts = [name for name in judged.columns if name in ("shown", "pair", "text")]
-    judged = judged.select(
-        "source", "target", "failed", given.alias("given"), within.alias("weight"), "number", *kept_texts
-    )
-    changed = F.col("number") != F.col("weight").cast("double")
+    number = number_sql("weight", types["weight"]) if "weight" in types else "1.0D"
+    text = text_sql("weight") if "weight" in types else "CAST(NULL AS STRING)"
+    texts = ["shown", "pair", f"{text} AS text"] if for_owner else []
+    judged = judged.selectExpr("source", "target", "failed", f"{number} AS number", *texts)
+    given = "number IS NOT NULL AND NOT isnan(number) AS given"
+    within = f"CAST(floor(least(greatest(number, 0D), {weights.largest}D)) AS BIGINT) AS weight"
+    kept_texts = ["shown", "pair", "text"] if for_owner else []
+    judged = judged.selectExpr("source", "target", "failed", given, within, "number", *kept_texts)
+    changed = F.expr("number != CAST(weight AS DOUBLE)")
     weight = F.col("weight") if row_cap is None else F.least("weight", F.lit(row_cap).cast("long"))
-    failed = F.coalesce("failed", F.when(~F.col("given"), _NUMBER))
+    failed = F.expr(f"coalesce(failed, CASE WHEN NOT given THEN {_NUMBER} END)")
     if weights.outside == "drop":
         failed = F.coalesce(failed, F.when(changed, _RANGE))
     changed = changed | (F.col("weight") > weight)

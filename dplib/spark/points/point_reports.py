@@ -29,7 +29,7 @@ from dplib.spark.points.points import TOTALS, added_totals, totals_row
 from dplib.spark.rows.contributions import Batches
 from dplib.spark.rows.inspection import Inspection, rule_counts
 from dplib.spark.rows.read import KEY_TYPES, open_columns
-from dplib.spark.rows.resolve import text_column
+from dplib.spark.rows.resolve import text_sql
 
 REPORT_RULES = ("unit is given", "the report can be read", "the unit reports once")
 
@@ -60,7 +60,7 @@ def open_point_reports(spark: SparkSession, source: PointInput, base: Path) -> D
     """
     names = source.columns.names
     rows = open_columns(spark, source, names, {"report": frozenset({"string"}), "unit": KEY_TYPES}, base)
-    return rows.select(*(text_column(F.col(name)).alias(name) for name in ("report", "unit")))
+    return rows.selectExpr(*(f"{text_sql(name)} AS {name}" for name in ("report", "unit")))
 
 
 def merge_reports(rows: DataFrame, reader: ReportReader) -> Keyed:

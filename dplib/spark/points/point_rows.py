@@ -25,7 +25,7 @@ from dplib.spark.points.point_batches import has_unit, point_numbers
 from dplib.spark.rows.contributions import Batches
 from dplib.spark.rows.inspection import Inspection, RuleCount, dropped_values, rule_counts
 from dplib.spark.rows.read import KEY_TYPES, NUMBER_TYPES, open_columns
-from dplib.spark.rows.resolve import number_column, text_column
+from dplib.spark.rows.resolve import number_sql, text_sql
 
 POINT_RULES = ("unit is given", "every coordinate is given")
 _UNIT, _COORDINATES = range(2)
@@ -60,14 +60,14 @@ def open_points(spark: SparkSession, source: PointInput, base: Path, for_owner: 
     of_texts = source.columns.vector is not None and _held(rows.schema["vector"].dataType) == "string"
     columns = []
     for role, kind in zip(roles, types, strict=True):
-        column = F.col(role)
         if role == "unit":
-            columns.append(text_column(column).cast("binary").alias(role))
+            column = f"CAST({text_sql(role)} AS BINARY)"
         elif role == "vector":
-            numbers = F.transform(column, lambda item: number_column(item, "string")) if of_texts else column
-            columns.append(numbers.try_cast("array<double>").alias(role))
+            numbers = f"transform({role}, each -> {number_sql('each', 'string')})" if of_texts else role
+            column = f"TRY_CAST({numbers} AS ARRAY<DOUBLE>)"
         else:
-            columns.append(number_column(column, kind).alias(role))
+            column = number_sql(role, kind)
+        columns.append(F.expr(f"{column} AS {role}"))
     named = rows.toDF(*roles)
     if for_owner:
         columns.append(_unreadable(source, roles, types).cast("binary").alias("shown"))
@@ -81,8 +81,8 @@ def _unreadable(source: PointInput, roles: list[str], types: list[str]) -> Colum
     found = []
     for role, column, kind in zip(roles, source.columns.names.values(), types, strict=True):
         if role != "unit":
-            number = number_column(F.col(role), kind)
-            text = F.concat(F.lit(f"{column}: "), F.coalesce(text_column(F.col(role)), F.lit("")))
+            number = F.expr(number_sql(role, kind))
+            text = F.concat(F.lit(f"{column}: "), F.expr(f"coalesce({text_sql(role)}, '')"))
             found.append(F.when(number.isNull() | F.isnan(number), text))
     return F.coalesce(*found)
 

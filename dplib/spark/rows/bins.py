@@ -30,7 +30,7 @@ from dplib.spark.points.point_batches import has_unit
 from dplib.spark.rows.contributions import Batches
 from dplib.spark.rows.fold import fold_array
 from dplib.spark.rows.read import KEY_TYPES, MOMENT_TYPES, NUMBER_TYPES, open_columns
-from dplib.spark.rows.resolve import number_column, read_column
+from dplib.spark.rows.resolve import number_sql, read_sql
 from dplib.spark.rows.timestamps import check_date_format, with_day_number
 
 BIN_RULES = ("unit is given", "value can be read", "value is in a bin", "group is declared")
@@ -89,22 +89,22 @@ def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, for
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     with_unit = "unit" in types
     if domain.first_day is not None:
-        moment = read_column("value") if types["value"] == "string" else F.col("value")
+        moment = read_sql("value") if types["value"] == "string" else "value"
         rows = with_day_number(rows, moment, types["value"], source, domain.first_day, domain.n_days)
-        columns = [F.col("day_number").alias("value")]
+        columns = ["day_number AS value"]
     elif domain.categories is not None:
-        columns = [read_column("value").cast("binary").alias("value")]
+        columns = [f"CAST({read_sql('value')} AS BINARY) AS value"]
     else:
-        columns = [number_column(F.col("value"), types["value"]).alias("value")]
+        columns = [f"{number_sql('value', types['value'])} AS value"]
     # As bytes: a table's text need not be valid UTF-8.
-    columns += [read_column(name).cast("binary").alias(name) for name in ("group", "unit") if name in types]
+    columns += [f"CAST({read_sql(f'`{name}`')} AS BINARY) AS `{name}`" for name in ("group", "unit") if name in types]
     schema = "failed int, day int, row_type int, quantity long" + (", unit binary" if with_unit else "")
     if for_owner:
-        columns.append(read_column("value").cast("binary").alias("text"))
-        both = [read_column(name).alias(name) for name in ("value", "group") if name in types]
-        columns.append(F.to_json(F.struct(*both)).cast("binary").alias("content"))
+        columns.append(f"CAST({read_sql('value')} AS BINARY) AS text")
+        both = ", ".join(f"'{name}', {read_sql(f'`{name}`')}" for name in ("value", "group") if name in types)
+        columns.append(f"CAST(to_json(named_struct({both})) AS BINARY) AS content")
         schema += ", shown binary, content binary" + ", undeclared binary" * (domain.other is not None)
-    judged = rows.select(*columns).mapInArrow(_judge(domain, with_unit, source.fold), schema)
+    judged = rows.selectExpr(*columns).mapInArrow(_judge(domain, with_unit, source.fold), schema)
     if with_unit:
         judged = judged.withColumn("unit", F.col("unit").cast("string"))
     return (

@@ -22,8 +22,7 @@ from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from dplib.arrays import IntArray
 from dplib.mechanisms.chosen_rows import CONTENT
@@ -61,9 +60,9 @@ def bound_rows(rows: DataFrame, max_rows: int, max_rows_per_day: int, key: bytes
         return rows
     # As bytes: a table's text need not be valid UTF-8, and Python would refuse it with a message that quotes it.
     cells, schema = ["cells"] if "cells" in rows.columns else [], "day int, row_type int, quantity long"
-    unit = F.col("unit").cast("binary")
-    narrow = rows.where("quantity > 0").select(
-        "day", "row_type", "quantity", unit.alias("unit"), F.xxhash64(unit).alias(HASH), *cells
+    unit = "CAST(unit AS BINARY)"
+    narrow = rows.where("quantity > 0").selectExpr(
+        "day", "row_type", "quantity", f"{unit} AS unit", f"xxhash64({unit}) AS {HASH}", *cells
     )
     # By one number Spark sorts without comparisons.
     in_order = narrow.repartition("unit").sortWithinPartitions(HASH)
@@ -149,5 +148,5 @@ def priorities(rows: Iterable[bytes], key: bytes) -> pa.Array:
 
 def first_rows(rows: DataFrame, group: list[str], limit: int) -> DataFrame:
     """The first rows of each group in the order of their column priority, without their place."""
-    place = F.row_number().over(Window.partitionBy(*group).orderBy("priority"))
-    return rows.withColumn("place", place).where(F.col("place") <= limit).drop("place")
+    place = f"row_number() OVER (PARTITION BY {', '.join(group)} ORDER BY priority) AS place"
+    return rows.selectExpr("*", place).where(f"place <= {limit}").drop("place")

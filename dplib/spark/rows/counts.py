@@ -77,9 +77,8 @@ def block_counts(counts: bytes, n_row_types: int) -> IntArray:
 
 
 def _cells(rows: DataFrame) -> DataFrame:
-    most = F.lit(MOST)
-    total = F.least(F.coalesce(F.try_sum("quantity"), most), most)
-    return rows.groupBy("day", "row_type").agg(total.alias("quantity"))
+    total = F.expr(f"least(coalesce(try_sum(quantity), {MOST}), {MOST}) AS quantity")
+    return rows.groupBy("day", "row_type").agg(total)
 
 
 def _add_block(bounds: IntArray) -> Callable[[Batches], Batches]:

@@ -82,6 +82,8 @@ def list_files(spark: SparkSession, source: Source, base: Path) -> InputFiles:
     found = spark.read.format("text").schema(f"{LINE} string").options(**options).load(paths)
     partitions = tuple(found.columns[1:])
     files = sorted(found.inputFiles())
+    if files and not partitions and [local_name(file) for file in files] == sorted(map(local_name, paths)):
+        return InputFiles(tuple(files), partitions)  # files are named, no folders
     deeper = spark.read.format("text").options(**(options | {"recursiveFileLookup": "true"})).load(paths)
     everything = set(deeper.inputFiles())
     if not everything:
@@ -109,7 +111,7 @@ def open_lines(spark: SparkSession, source: Source, base: Path) -> DataFrame:
     limit = LINE_LIMITS[source.format.lower()]
     spark.conf.set(_TASK_BYTES, str(_MAX_HELD - 1))
     # A line's end counts, and is no part of the value.
-    return _lines(spark, source, base, _MAX_HELD).where(F.octet_length(LINE) < limit - 1)
+    return _lines(spark, source, base, _MAX_HELD).where(f"octet_length({LINE}) < {limit - 1}")
 
 
 def _lines(spark: SparkSession, source: Source, base: Path, most_held: int) -> DataFrame:
@@ -131,7 +133,7 @@ def count_long_lines(spark: SparkSession, source: Source, base: Path) -> int:
     if limit is None:
         return 0
     with quiet_spark_errors("inspect the rows"):
-        return _lines(spark, source, base, _MAX_SEEN).where(F.octet_length(LINE) >= limit - 1).count()
+        return _lines(spark, source, base, _MAX_SEEN).where(f"octet_length({LINE}) >= {limit - 1}").count()
 
 
 def _file_options(source: Source) -> dict[str, str]:

@@ -29,7 +29,8 @@ from dplib.spark.rows.fold import fold_columns
 from dplib.spark.rows.inspection import Inspection, RuleCount, dropped_values, rule_counts
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.read import KEY_TYPES, open_columns
-from dplib.spark.rows.resolve import text_column
+from dplib.spark.rows.resolve import first_failed, text_sql
+from dplib.spark.rows.sql_text import literal
 
 KEY_RULES = ("unit is given", "key can be a name")
 IN_CAP = "keys are within the cap a unit"
@@ -37,7 +38,7 @@ MAX_BYTES = 1024
 """Of a key: longer texts are no names."""
 MAX_HELD = 1 << 14
 """Keys of one unit that are looked at."""
-_CONTROLS = "[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]"
+_CONTROLS = literal("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 _SELECTED = "key binary, noisy long, place long"
 
 
@@ -66,19 +67,15 @@ def judge_keys(rows: DataFrame) -> DataFrame:
         columns key binary (of several columns their texts, joined), unit binary where there is one, failed (index in
         `KEY_RULES`, null where the row counts) and shown (the key's text, for the data's owner).
     """
-    parts = [text_column(F.col(f"`{role}`")) for role in rows.columns if role != "unit"]
-    named = F.lit(True)
-    for part in parts:
-        named &= part.isNotNull() & (part != "") & ~part.rlike(_CONTROLS)
-    pieces = [piece for part in parts for piece in (F.lit(KEY_SEPARATOR), part)][1:]
-    key = F.concat(*pieces).cast("binary")
-    unit = text_column(F.col("unit")) if "unit" in rows.columns else None
-    given = F.lit(True) if unit is None else unit.isNotNull() & (unit != "")
-    passes = (given, named & (F.octet_length(key) <= MAX_BYTES))
-    failed = F.coalesce(*(F.when(~F.coalesce(rule, F.lit(False)), F.lit(i)) for i, rule in enumerate(passes)))
-    shown = F.concat_ws(" / ", *parts)
-    owner = [] if unit is None else [unit.cast("binary").alias("unit")]
-    return rows.select(key.alias("key"), *owner, failed.alias("failed"), shown.alias("shown"))
+    parts = [text_sql(f"`{role}`") for role in rows.columns if role != "unit"]
+    named = " AND ".join(f"{part} IS NOT NULL AND {part} != '' AND NOT rlike({part}, {_CONTROLS})" for part in parts)
+    key = f"CAST(concat({f', {literal(KEY_SEPARATOR)}, '.join(parts)}) AS BINARY)"
+    unit = text_sql("unit") if "unit" in rows.columns else None
+    given = "true" if unit is None else f"{unit} IS NOT NULL AND {unit} != ''"
+    failed = first_failed((given, f"{named} AND octet_length({key}) <= {MAX_BYTES}")).alias("failed")
+    owner = [] if unit is None else [F.expr(f"CAST({unit} AS BINARY) AS unit")]
+    shown = F.expr(f"concat_ws(' / ', {', '.join(parts)}) AS shown")
+    return rows.select(F.expr(f"{key} AS key"), *owner, failed, shown)
 
 
 def judged_rows(rows: DataFrame) -> JudgedRows:

@@ -16,8 +16,6 @@ No row may delete, merge or fail others, whatever stands in it:
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -42,8 +40,9 @@ from dplib.spark.rows.input_files import (
     side_by_side,
 )
 from dplib.spark.rows.parquet_times import footer_types, moment_of, stored_time
+from dplib.spark.rows.sql_text import literal
 
-_BLANK = bytes(range(33)).decode()
+_BLANK = literal(bytes(range(33)).decode())
 _OTHER = sorted({*range(0x80, 0xA0)} - {0x81, 0x8D, 0x8F, 0x90, 0x9D})
 WINDOWS = "WINDOWS-1252"
 _SIGNS = ("".join(map(chr, _OTHER)), bytes(_OTHER).decode("cp1252"))
@@ -106,32 +105,37 @@ def _open_csv(spark: SparkSession, source: Source, columns: Mapping[str, str], b
         # Up to the last column that the configuration names: no row is asked how many there are.
         names = tuple(f"_c{i}" for i in range(max(positions.values(), default=0) + 1))
     line = F.col(LINE)
-    rows = open_lines(spark, source, base).where((line >= "!") | (F.ltrim(line, F.lit(_BLANK)) != ""))
+    kept = [f"({LINE} >= '!' OR ltrim({_BLANK}, {LINE}) != '')"]
     if headers:
-        rows = rows.where(~line.cast("binary").isin(headers))
+        octets = ", ".join(f"X'{each.hex()}'" for each in headers)
+        kept.append(f"CAST({LINE} AS BINARY) NOT IN ({octets})")
     if options.get("comment"):
-        rows = rows.where(~F.startswith(line, F.lit(options["comment"])))
+        kept.append(f"NOT startswith({LINE}, {literal(options['comment'])})")
+    rows = open_lines(spark, source, base).where(" AND ".join(kept))
     text = _decoded(line, encoding)
     fields = [f"__{i}" for i in range(len(names))]
-    rows = rows.withColumn("__parts", _parts(line, options, len(fields)))
+    rows = rows.withColumn("__parts", F.expr(_parts(options, len(fields))))
     # What a parser is given is interpreted, not compiled: a column.
     asked = F.when(F.isnull("__parts"), text)
     record = F.from_csv(asked, ", ".join(f"{field} string" for field in fields), options)
-    frame = _fields(rows, record, fields, files.partitions, F.col("__parts"))
+    cut = "CASE WHEN isnotnull(__parts) THEN nullif(get(__parts, {i}), '') ELSE __record.{name} END"
+    found = [cut.format(i=i, name=name) for i, name in enumerate(fields)]
+    frame = _fields(rows, [record.alias("__record"), F.col("__parts")], found, files.partitions)
     return Opened(frame, names + files.partitions, separator)
 
 
-def _parts(line: Column, options: Mapping[str, str], n_fields: int) -> Column:
+def _parts(options: Mapping[str, str], n_fields: int) -> str:
     """The fields of a line in which nothing but separators has a meaning; null for others, and with other options.
 
     Such a line costs the reader's parser several times what cutting it does. Bytes that are no UTF-8 are the parser's.
     """
     separator = separator_of(options)
     if separator is None:
-        return F.lit(None).cast("array<string>")
+        return "CAST(NULL AS ARRAY<STRING>)"
     signs = sorted({'"', "\\", "\0", *options.get("quote", ""), *options.get("escape", "")})
-    plain = F.is_valid_utf8(line) & ~reduce(or_, (F.contains(line, F.lit(sign)) for sign in signs))
-    return F.when(plain, F.split(line, re.escape(separator), n_fields + 1))
+    special = " OR ".join(f"contains({LINE}, {literal(sign)})" for sign in signs)
+    cut = f"split({LINE}, {literal(re.escape(separator))}, {n_fields + 1})"
+    return f"CASE WHEN is_valid_utf8({LINE}) AND NOT ({special}) THEN {cut} END"
 
 
 def _decoded(line: Column, encoding: str) -> Column:
@@ -153,29 +157,27 @@ def _open_json(
     # Of an array Spark would make many rows, or none where one of them is damaged.
     line = F.when(~F.startswith(F.ltrim(LINE), F.lit("[")), F.col(LINE))
     record = F.from_json(line, schema, parsing | {"mode": "PERMISSIVE"}) if wanted else F.lit(None)
-    frame = _fields(open_lines(spark, source, base), record, wanted, files.partitions)
+    found = [F.col("__record").getField(name) for name in wanted]
+    frame = _fields(open_lines(spark, source, base), [record.alias("__record")], found, files.partitions)
     return Opened(frame, tuple(wanted) + files.partitions)
 
 
 def _fields(
-    lines: DataFrame, record: Column, fields: Sequence[str], partitions: Sequence[str], parts: Column | None = None
+    lines: DataFrame, made: Sequence[Column], fields: Sequence[str | Column], partitions: Sequence[str]
 ) -> DataFrame:
-    """The fields of each line's record by position, then the columns of partition folders.
+    """The fields of each line by position, then the columns of partition folders.
 
     Args:
         lines: the lines.
-        record: what the format's parser makes of one.
-        fields: of the record.
+        made: of a line, what the fields are taken from: no field makes it again.
+        fields: expressions, or their SQL.
         partitions: columns of partition folders.
-        parts: the fields as they are where the parser is not asked, an empty one for null; null elsewhere.
     """
     folders = [F.col(f"`{_quoted(name)}`") for name in partitions]
-    both = [record.alias("__record")] + ([] if parts is None else [parts])
-    found = [F.col("__record").getField(name) for name in fields]
-    if parts is not None:
-        cut = (F.nullif(F.get("__parts", F.lit(i)), F.lit("")) for i in range(len(fields)))
-        found = [F.when(F.isnotnull("__parts"), own).otherwise(asked) for own, asked in zip(cut, found, strict=True)]
-    return lines.select(*both, *folders).select(*(each.alias(f"__{i}") for i, each in enumerate(found)), *folders)
+    named = (
+        F.expr(f"{each} AS __{i}") if isinstance(each, str) else each.alias(f"__{i}") for i, each in enumerate(fields)
+    )
+    return lines.select(*made, *folders).select(*named, *folders)
 
 
 def _open_parquet(

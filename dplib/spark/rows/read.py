@@ -14,7 +14,6 @@ are Spark's with Spark's defaults: quotes doubled inside quotes (RFC 4180) need 
 catalogue computes is its author's: an expression in it that fails at one row fails the run.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +28,7 @@ from dplib.config.sections import Source
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.engine.session import SPARK_ERRORS, error_name, pin_session
 from dplib.spark.rows.path_input import open_path, require_column
-from dplib.spark.rows.resolve import number_column, text_column
+from dplib.spark.rows.resolve import number_sql, text_column, text_sql
 from dplib.spark.rows.table_input import open_table
 from dplib.spark.rows.timestamps import check_date_format
 
@@ -63,7 +62,6 @@ def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
         ConfigError: if an option, the format or `date_format` is wrong.
         SchemaError: if the input cannot be opened, lacks a column, or a column has a type that its role cannot have.
     """
-    pin_session(spark)
     check_date_format(spark, source.date_format)
     names = source.columns.names
     accepted = dict(EVENT_TYPES) | {role: KEY_TYPES for role in names if role.startswith("item.")}
@@ -139,14 +137,16 @@ def _with_cells(rows: DataFrame) -> DataFrame:
     )
     others = [F.col(role) for role in rows.columns if role not in kinds]
     texts = rows.select(*others, F.array(*(column.cast("string") for column in plain)).alias("texts"))
-    bad = F.filter("texts", lambda text: F.isnan(_cell(text)))
-    bad_cell = text_column(F.get(bad, F.lit(0)))
-    return texts.select(*others, F.transform("texts", _cell).alias("cells"), bad_cell.alias("bad_cell"))
+    bad_cell = text_sql(f"get(filter(texts, text -> isnan({_CELL})), 0)")
+    return texts.select(
+        *others, F.expr(f"transform(texts, text -> {_CELL}) AS cells"), F.expr(f"{bad_cell} AS bad_cell")
+    )
 
 
-def _cell(text: Column) -> Column:
-    number = F.coalesce(number_column(text, "string"), F.lit(math.nan))
-    return F.when(F.coalesce(text_column(text), F.lit("")) != "", number).otherwise(0.0)
+_CELL = (
+    f"CASE WHEN coalesce({text_sql('text')}, '') != '' THEN coalesce({number_sql('text', 'string')}, double('NaN'))"
+    " ELSE 0D END"
+)
 
 
 @contextmanager

@@ -29,8 +29,6 @@ Which day a moment falls on: `dplib.spark.rows.timestamps`.
 """
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -43,8 +41,15 @@ from dplib.config.names import BLANKS
 from dplib.config.sections import EventPrivacySettings
 from dplib.spark.rows.fold import fold_columns
 from dplib.spark.rows.row_domain import RowDomain
+from dplib.spark.rows.sql_text import literal
 from dplib.spark.rows.timestamps import with_day_number
 
+_SEPARATOR = literal(KEY_SEPARATOR)
+_IS_NAME = (
+    f"name != '' AND NOT (startswith(name, {_SEPARATOR}) OR endswith(name, {_SEPARATOR})"
+    f" OR contains(name, {literal(2 * KEY_SEPARATOR)}))"
+)
+"""Whether a row names something: none of its item columns is null or empty."""
 _JUDGED = ("unit", "day_text", "day_text", "name", "name", "number_text")
 """Which text each rule judges."""
 MAX_HELD = 2.0**53
@@ -95,9 +100,9 @@ def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
 
 def _counted(rows: DataFrame, privacy: EventPrivacySettings) -> list[Column]:
     """What is counted of named rows."""
-    cut = F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(float(privacy.max_quantity))))
+    cut = f"floor(least(greatest(number, 0D), {privacy.max_quantity}D))"
     unit = [F.col("unit")] if "unit" in rows.columns else []
-    return [F.col("day"), F.col("row_type"), cut.cast("long").alias("quantity"), *unit]
+    return [F.col("day"), F.col("row_type"), F.expr(f"CAST({cut} AS BIGINT) AS quantity"), *unit]
 
 
 def _named_rows(rows: DataFrame, source: Input, domain: RowDomain) -> tuple[DataFrame, Column]:
@@ -107,36 +112,43 @@ def _named_rows(rows: DataFrame, source: Input, domain: RowDomain) -> tuple[Data
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     has_unit = "unit" in types
-    number = number_column(F.col("quantity"), types["quantity"]) if "quantity" in types else F.lit(1.0)
-    moment = read_column("day") if types["day"] == "string" else F.col("day")
+    number = number_sql("quantity", types["quantity"]) if "quantity" in types else "1.0D"
+    moment = read_sql("day") if types["day"] == "string" else "day"
     numbered = with_day_number(rows, moment, types["day"], source, domain.first_day, domain.n_days)
-    typed = numbered.select(
-        F.col("day_number").alias("day"),
-        read_column("name").alias("name"),
-        number.alias("number"),
-        *([read_column("unit").alias("unit")] if has_unit else []),
-        read_column("day").alias("day_text"),
-        (read_column("quantity") if "quantity" in types else F.lit(None)).alias("number_text"),
+    typed = numbered.selectExpr(
+        "day_number AS day",
+        f"{read_sql('name')} AS name",
+        f"{number} AS number",
+        *([f"{read_sql('unit')} AS unit"] if has_unit else []),
+        f"{read_sql('day')} AS day_text",
+        f"{read_sql('quantity') if 'quantity' in types else 'NULL'} AS number_text",
     )
     menus = F.broadcast(_constraint_table(rows, domain, source.fold))
     joined = fold_columns(typed, ["name"], source.fold).join(menus, "name", "left")
     if domain.has_one_window:
-        row_type = F.when(_is_on(F.col("menu")), F.col("menu")["row_type"])
+        row_type = f"CASE WHEN {_is_on('menu')} THEN menu.row_type END"
     else:
-        row_type = F.get(F.filter("menu", _is_on), F.lit(0))["row_type"]
-    undeclared = F.lit(False) if domain.other is None else F.col("menu").isNull() & _is_name()
-    row_type = F.when(undeclared, F.lit(domain.other)).otherwise(row_type)
-    joined = joined.withColumns({"row_type": row_type, "undeclared": undeclared})
+        row_type = f"get(filter(menu, each -> {_is_on('each')}), 0).row_type"
+    undeclared = "false"
+    if domain.other is not None:
+        undeclared = f"menu IS NULL AND {_IS_NAME}"
+        row_type = f"CASE WHEN {undeclared} THEN {domain.other} ELSE {row_type} END"
+    joined = joined.selectExpr("*", f"{row_type} AS row_type", f"{undeclared} AS undeclared")
     passes = (
-        F.col("unit").isNotNull() & (F.col("unit") != "") if has_unit else F.lit(True),
-        F.col("day").isNotNull(),
-        F.col("day").between(0, domain.n_days - 1),
-        F.col("menu").isNotNull() | F.col("undeclared"),
-        F.col("row_type").isNotNull(),
-        F.col("number").isNotNull() & ~F.isnan("number"),
+        "unit IS NOT NULL AND unit != ''" if has_unit else "true",
+        "day IS NOT NULL",
+        f"day BETWEEN 0 AND {domain.n_days - 1}",
+        "menu IS NOT NULL OR undeclared",
+        "row_type IS NOT NULL",
+        "number IS NOT NULL AND NOT isnan(number)",
     )
-    failed = F.coalesce(*(F.when(~F.coalesce(rule, F.lit(False)), F.lit(i)) for i, rule in enumerate(passes)))
-    return joined, failed
+    return joined, first_failed(passes)
+
+
+def first_failed(passes: Sequence[str]) -> Column:
+    """The number of the first condition that a row does not meet, null where it meets all."""
+    rules = (f"WHEN NOT coalesce({rule}, false) THEN {i}" for i, rule in enumerate(passes))
+    return F.expr(f"CASE {' '.join(rules)} END")
 
 
 def _shown(text: str) -> Column:
@@ -145,15 +157,8 @@ def _shown(text: str) -> Column:
     return F.replace(column, F.lit(KEY_SEPARATOR), F.lit(NAME_SEPARATOR)) if text == "name" else column
 
 
-def _is_name() -> Column:
-    """Whether a row names something: none of its item columns is null or empty."""
-    name, separator = F.col("name"), F.lit(KEY_SEPARATOR)
-    has_gap = F.startswith(name, separator) | F.endswith(name, separator) | F.contains(name, F.lit(2 * KEY_SEPARATOR))
-    return (name != "") & ~has_gap
-
-
-def _is_on(window: Column) -> Column:
-    return (F.col("day") >= window["first"]) & (F.col("day") < window["end"])
+def _is_on(window: str) -> str:
+    return f"day >= {window}.first AND day < {window}.`end`"
 
 
 def _constraint_table(rows: DataFrame, domain: RowDomain, fold: Sequence[Fold] | None) -> DataFrame:
@@ -174,23 +179,32 @@ def text_column(column: Column) -> Column:
     return F.btrim(column.cast("string"), F.lit(BLANKS))
 
 
-def read_column(name: str) -> Column:
+_BLANKS = literal(BLANKS)
+
+
+def text_sql(column: str) -> str:
+    """The same of what SQL names."""
+    return f"btrim(CAST({column} AS STRING), {_BLANKS})"
+
+
+def read_sql(name: str) -> str:
     """The same of a column as it was read: an expression would be worked out again for each sign that is looked for."""
-    text = F.col(name).cast("string")
+    text = f"CAST({name} AS STRING)"
     # Few texts have blanks, and to look for one costs a fifth of cutting them; all but the last sort below "!".
-    has_blanks = reduce(or_, (text.endswith(sign) for sign in BLANKS), (text < "!") | text.startswith(BLANKS[-1]))
-    return F.when(has_blanks, F.btrim(text, F.lit(BLANKS))).otherwise(text)
+    ends = " OR ".join(f"endswith({text}, {literal(sign)})" for sign in BLANKS)
+    has_blanks = f"{text} < '!' OR startswith({text}, {literal(BLANKS[-1])}) OR {ends}"
+    return f"CASE WHEN {has_blanks} THEN btrim({text}, {_BLANKS}) ELSE {text} END"
 
 
-_NO_NUMBER_SIGN = r"[^0-9+\-.eE]"
-_INFINITIES = tuple(sign + word for sign in ("", "+", "-") for word in ("inf", "infinity"))
+_NO_NUMBER_SIGN = literal(r"[^0-9+\-.eE]")
+_INFINITIES = ", ".join(f"'{sign}{word}'" for sign in ("", "+", "-") for word in ("inf", "infinity"))
 
 
-def number_column(column: Column, type_name: str) -> Column:
+def number_sql(column: str, type_name: str) -> str:
     """A column of numbers or texts as double; null where a text is no plain decimal number."""
     if type_name != "string":
-        return column.try_cast("double")
-    text = text_column(column)
+        return f"TRY_CAST({column} AS DOUBLE)"
+    text = text_sql(column)
     # Of these signs alone Java reads decimal numbers only: no suffix (5f), no hexadecimal one, no NaN.
-    plain = ~text.rlike(_NO_NUMBER_SIGN)
-    return F.when(plain | F.lower(text).isin(*_INFINITIES), text.try_cast("double"))
+    plain = f"NOT rlike({text}, {_NO_NUMBER_SIGN})"
+    return f"CASE WHEN {plain} OR lower({text}) IN ({_INFINITIES}) THEN TRY_CAST({text} AS DOUBLE) END"

@@ -13,13 +13,14 @@ import re
 from calendar import monthrange
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.config.date_patterns import check_pattern, suggestion
 from dplib.config.sections import Timestamps
 from dplib.errors import ConfigError
-from dplib.spark.engine.session import SPARK_ERRORS
+from dplib.spark.engine.session import SPARK_ERRORS, pin_session
+from dplib.spark.rows.sql_text import literal
 
 EPOCH = dt.date(1970, 1, 1)
 MICROS_PER_DAY = 86_400_000_000
@@ -52,12 +53,13 @@ def probe_date_format(spark: SparkSession, pattern: str) -> None:
     Raises:
         ConfigError: naming `input.date_format`.
     """
+    pin_session(spark)
     # A literal query: the texts are made inside Spark, so nothing of the input is touched.
     probes = spark.createDataFrame(pa.table({"seconds": pa.array(_PROBES, pa.int64())}))
-    moment = F.timestamp_seconds("seconds")
-    read = parse_moment(F.date_format(moment, pattern), pattern).cast("timestamp")
+    written = f"date_format(timestamp_seconds(seconds), {literal(pattern)})"
+    read = f"CAST({parse_moment(written, pattern)} AS TIMESTAMP)"
     try:
-        found = probes.select("seconds", F.unix_micros(read).alias("read")).collect()
+        found = probes.selectExpr("seconds", f"unix_micros({read}) AS read").collect()
     except SPARK_ERRORS:
         raise ConfigError(
             "input.date_format", "be a pattern that Spark can read dates with", f"{pattern}{suggestion(pattern)}"
@@ -91,7 +93,7 @@ _PROBES = _probes()
 
 
 def with_day_number(
-    rows: DataFrame, moment: Column, type_name: str, source: Timestamps, first_day: dt.date, n_days: int
+    rows: DataFrame, moment: str, type_name: str, source: Timestamps, first_day: dt.date, n_days: int
 ) -> DataFrame:
     """The rows with a column ``day_number``: days since the domain's first day, int.
 
@@ -99,66 +101,71 @@ def with_day_number(
 
     Args:
         rows: the rows.
-        moment: of a row: text without blanks at its ends, date, timestamp, or timestamp without zone.
+        moment: of a row, as SQL: text without blanks at its ends, date, timestamp, or timestamp without zone.
         type_name: `typeName()` of its type.
         source: pattern and time zone.
         first_day: day 0.
         n_days: number of days of the domain.
     """
-    first = (first_day - EPOCH).days
-    rows, moment, plain = rows.withColumn("moment", moment), F.col("moment"), F.lit(None).cast("int")
+    first, last = (first_day - EPOCH).days, n_days - 1
+    rows, moment, plain = rows.withColumn("moment", F.expr(moment)), "moment", "CAST(NULL AS INT)"
     has_instant = type_name == "timestamp"
     if type_name == "string":
         pattern, has_instant = source.date_format, has_zone(source.date_format)
-        number = F.unix_date(plain_date(moment, pattern)) - first
+        number = f"unix_date({plain_date(moment, pattern)}) - {first}"
         # A column, since what a formatter is given is interpreted, not compiled.
-        rows, plain = rows.withColumn("plain", F.when(number.between(0, n_days - 1), number)), F.col("plain")
-        moment = parse_moment(moment, pattern, plain.isNull())
+        plain = "plain"
+        rows = rows.withColumn(plain, F.expr(f"CASE WHEN {number} BETWEEN 0 AND {last} THEN {number} END"))
+        moment = parse_moment(moment, pattern, "plain IS NULL")
     if has_instant:
-        local = F.unix_micros(F.from_utc_timestamp(moment, source.timezone))
-        day = (local - F.pmod(local, F.lit(MICROS_PER_DAY))) / MICROS_PER_DAY - first
+        local = f"unix_micros(from_utc_timestamp({moment}, {literal(source.timezone)}))"
+        day = f"({local} - pmod({local}, {MICROS_PER_DAY})) / {MICROS_PER_DAY} - {first}"
         # No zone is more than a day from UTC.
-        near = F.unix_micros(moment).between((first - 2) * MICROS_PER_DAY, (first + n_days + 2) * MICROS_PER_DAY)
-        day = F.when(near, day)
+        near = f"{(first - 2) * MICROS_PER_DAY} AND {(first + n_days + 2) * MICROS_PER_DAY}"
+        day = f"CASE WHEN unix_micros({moment}) BETWEEN {near} THEN {day} END"
     else:
-        day = F.unix_date(moment.cast("date")).cast("long") - first
-    inside = day.between(0, n_days - 1)
+        day = f"CAST(unix_date(CAST({moment} AS DATE)) AS BIGINT) - {first}"
     # Every condition asks for the moment: what all of them need Spark works out once a row.
-    found = F.when(moment.isNull() & plain.isNotNull(), plain).when(moment.isNull(), None)
-    return rows.withColumn("day_number", found.when(inside, day.cast("int")).otherwise(OUTSIDE))
+    found = f"CASE WHEN {moment} IS NULL AND {plain} IS NOT NULL THEN {plain} WHEN {moment} IS NULL THEN NULL"
+    found += f" WHEN {day} BETWEEN 0 AND {last} THEN CAST({day} AS INT) ELSE {OUTSIDE} END"
+    return rows.withColumn("day_number", F.expr(found))
 
 
-def plain_date(text: Column, pattern: str) -> Column:
+def plain_date(text: str, pattern: str) -> str:
     """The date in a text whose fields are all of full width; null where a text, or the pattern, is another.
 
-    Such texts have one meaning, and taking them apart by position costs a tenth of what a formatter does.
+    Such texts have one meaning, and taking them apart by position costs a tenth of what a formatter does. The text and
+    what is returned are SQL.
     """
     pieces = [found[0] for found in re.finditer(r"([a-zA-Z])\1*|'[A-Z]'|[-/.:, ]", pattern)]
     fields = [piece for piece in pieces if piece.isalpha()]
     if "".join(pieces) != pattern or not {"yyyy", "MM", "dd"} <= set(fields) <= set(_WIDE):
-        return F.lit(None).cast("date")
+        return "CAST(NULL AS DATE)"
     place, places = 1, {}
     for piece in pieces:
         places[piece] = place
         place += len(piece.strip("'"))
-    parts = [F.substr(text, F.lit(places[name]), F.lit(len(name))) for name in ("yyyy", "MM", "dd")]
+    parts = ", ".join(f"substr({text}, {places[name]}, {len(name)})" for name in ("yyyy", "MM", "dd"))
     whole = "".join(_WIDE.get(piece, re.escape(piece.strip("'"))) for piece in pieces)
-    plain = text if pattern == "yyyy-MM-dd" else F.concat_ws("-", *parts)
-    return F.when(text.rlike(rf"\A{whole}\z"), plain.try_cast("date"))
+    plain = text if pattern == "yyyy-MM-dd" else f"concat_ws('-', {parts})"
+    shape = literal(rf"\A{whole}\z")
+    return f"CASE WHEN rlike({text}, {shape}) THEN TRY_CAST({plain} AS DATE) END"
 
 
-def parse_moment(text: Column, pattern: str, asked: Column | None = None) -> Column:
+def parse_moment(text: str, pattern: str, asked: str | None = None) -> str:
     """A timestamp from text, with an instant if the pattern reads a zone; null where the text does not follow it.
 
     Args:
-        text: the text.
+        text: the text, as SQL.
         pattern: the pattern.
-        asked: where it is wanted: null elsewhere.
+        asked: where it is wanted, as SQL: null elsewhere.
     """
     kind, option = ("timestamp", "timestampFormat") if has_zone(pattern) else ("timestamp_ntz", "timestampNTZFormat")
     options = {option: pattern, "timeZone": "UTC", "mode": "PERMISSIVE", "enableDateTimeParsingFallback": "false"}
-    written = F.to_json(F.struct(text.alias("text")))
-    return F.from_json(written if asked is None else F.when(asked, written), f"text {kind}", options)["text"]
+    written = f"to_json(named_struct('text', {text}))"
+    written = written if asked is None else f"CASE WHEN {asked} THEN {written} END"
+    said = ", ".join(literal(each) for option in options.items() for each in option)
+    return f"from_json({written}, 'text {kind}', map({said})).text"
 
 
 def has_zone(pattern: str) -> bool:

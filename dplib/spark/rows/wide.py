@@ -32,7 +32,7 @@ from dplib.config.event_input import Input
 from dplib.config.sections import EventPrivacySettings
 from dplib.spark.rows.contributions import Batches, bound_rows
 from dplib.spark.rows.counts import MOST
-from dplib.spark.rows.resolve import MAX_HELD, judge_rows, read_column, resolve_rows
+from dplib.spark.rows.resolve import MAX_HELD, first_failed, judge_rows, read_sql, resolve_rows
 from dplib.spark.rows.row_domain import RowDomain
 from dplib.spark.rows.timestamps import with_day_number
 from dplib.spark.rows.unit_rows import cells_of
@@ -106,26 +106,27 @@ def judge_wide(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     has_unit = "unit" in types
-    moment = read_column("day") if types["day"] == "string" else F.col("day")
+    moment = read_sql("day") if types["day"] == "string" else "day"
     numbered = with_day_number(rows, moment, types["day"], source, domain.first_day, domain.n_days)
     cap, row_types = privacy.max_quantity, column_types(source, domain)
     typed = numbered.select(
         F.col("day_number").alias("day"),
         _on_their_days("cells", row_types, domain).alias("cells"),
         F.exists("cells", F.isnan).alias("has_no_number"),
-        *([read_column("unit").alias("unit")] if has_unit else []),
-        read_column("day").alias("day_text"),
+        *([F.expr(read_sql("unit")).alias("unit")] if has_unit else []),
+        F.expr(read_sql("day")).alias("day_text"),
         F.col("bad_cell").alias("number_text"),
     )
-    passes = (
-        F.col("unit").isNotNull() & (F.col("unit") != "") if has_unit else F.lit(True),
-        F.col("day").isNotNull(),
-        F.col("day").between(0, domain.n_days - 1),
-        F.lit(True),
-        F.lit(True),
-        ~F.col("has_no_number"),
+    failed = first_failed(
+        (
+            "unit IS NOT NULL AND unit != ''" if has_unit else "true",
+            "day IS NOT NULL",
+            f"day BETWEEN 0 AND {domain.n_days - 1}",
+            "true",
+            "true",
+            "NOT has_no_number",
+        )
     )
-    failed = F.coalesce(*(F.when(~F.coalesce(rule, F.lit(False)), F.lit(i)) for i, rule in enumerate(passes)))
     pieces = F.transform("cells", lambda cell: _whole(cell, cap).cast("int"))
     held = F.transform("cells", lambda cell: _whole(cell, MAX_HELD))
     shown = [F.when(F.col("failed") == i, F.col(text)) for i, text in ((0, "unit"), (1, "day_text"), (2, "day_text"))]
