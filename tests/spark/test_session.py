@@ -1,3 +1,4 @@
+import gc
 import os
 import subprocess
 import sys
@@ -5,6 +6,7 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -12,6 +14,7 @@ from pyspark.sql import functions as F
 from dplib.config.sections import SparkSettings
 from dplib.errors import ConfigError, DplibError, SchemaError
 from dplib.spark.engine import session
+from dplib.spark.engine.blocks import Batches
 from dplib.spark.engine.session import (
     JAVA_OPTIONS,
     PINNED,
@@ -134,6 +137,16 @@ def test_a_session_of_others_has_its_own_settings_again(spark: SparkSession, mon
     after = spark.conf.getAll
     pin_session(spark)
     assert {key for key in before | after if before.get(key) != after.get(key)} <= {JAVA_OPTIONS, "spark.app.name"}
+
+
+def test_workers_start_with_what_they_need(spark: SparkSession) -> None:
+    def look(batches: Batches) -> Batches:
+        for batch in batches:
+            frozen = pa.array([gc.get_freeze_count()] * batch.num_rows, pa.int64())
+            yield pa.RecordBatch.from_arrays([frozen], names=["frozen"])
+
+    # Only the process that dplib has workers forked from takes what it loaded out of their search for garbage.
+    assert spark.range(1).mapInArrow(look, "frozen long").collect()[0]["frozen"] > 0
 
 
 def test_a_setting_that_decides_counts_is_refused() -> None:

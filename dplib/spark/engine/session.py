@@ -311,6 +311,7 @@ def _local_defaults(master: str) -> dict[str, str]:
         "spark.driver.memory": "2g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.python.daemon.module": "dplib.spark.engine.worker_daemon",
     }
 
 
