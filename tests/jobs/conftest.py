@@ -7,7 +7,7 @@ import pytest
 
 from dplib.page import drawing
 from dplib.page.few_pictures import one_too_many
-from tests.support.interpreted import interpreting
+from tests.support.interpreted import interpreting, planning_once
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def spark(spark: "SparkSession") -> "Iterator[SparkSession]":
     """The session, which interprets expressions here: for few rows compiling them takes longer than all else.
 
-    Compiled, as users run them, they are tested in `tests.spark`, on a cluster, behind Spark Connect and by runs in
-    processes of their own.
+    Compiled, and planned anew between tasks, as users run them, they are tested in `tests.spark`, on a cluster, behind
+    Spark Connect and by runs in processes of their own.
     """
-    with interpreting(spark):
+    with interpreting(spark), planning_once(spark):
         yield spark
 
 

@@ -8,13 +8,27 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+_PLANNED_ONCE = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
 
 
 @contextmanager
 def interpreting(spark: "SparkSession", wanted: bool = True) -> "Iterator[SparkSession]":
     """Let a session interpret expressions, or compile them as users' sessions do; as it was afterwards."""
-    before = {key: spark.conf.get(key, None) for key in _INTERPRETED}
-    _set(spark, _INTERPRETED if wanted else dict.fromkeys(_INTERPRETED))
+    with _having(spark, _INTERPRETED if wanted else dict.fromkeys(_INTERPRETED)):
+        yield spark
+
+
+@contextmanager
+def planning_once(spark: "SparkSession") -> "Iterator[SparkSession]":
+    """Let a session plan each query once, with one task a shuffle: planning after each takes a quarter of a run."""
+    with _having(spark, _PLANNED_ONCE):
+        yield spark
+
+
+@contextmanager
+def _having(spark: "SparkSession", settings: dict[str, str] | dict[str, str | None]) -> "Iterator[SparkSession]":
+    before = {key: spark.conf.get(key, None) for key in settings}
+    _set(spark, settings)
     try:
         yield spark
     finally:
