@@ -55,7 +55,7 @@ from functools import lru_cache
 import numpy as np
 
 from dplib.mechanisms.release_table import ONE, ReleaseTable
-from dplib.mechanisms.table_bound import Coin, propose, within
+from dplib.mechanisms.table_bound import Coin, exceeds, propose, within
 from dplib.privacy.rounding import exp_above, log_below
 from dplib.validate import require
 
@@ -198,15 +198,16 @@ class _GrowingTable:
 
     def __init__(self, order: int, level: Fraction, failure: Fraction, degrees: dict[int, int]) -> None:
         self._order, self._weights = order, tuple(degrees)
-        self._bounds = [(order - 1) * level / degree for degree in degrees.values()]
+        bounds = [(order - 1) * level / degree for degree in degrees.values()]
+        self._bounds = [float(bound) for bound in bounds]
         self._caps = [int(failure / degree * ONE) for degree in degrees.values()]
         self._steps = [0.1] * len(degrees)
         for cap, degree in zip(self._caps, degrees.values(), strict=True):
             require(cap >= 1 << LEADING_BITS // 2, "privacy.budget.delta", "be larger", "one that is lost in rounding")
             # -ln(1 - x) <= x / (1 - x), for a coin that is sure on one side.
             require(Fraction(cap, ONE - cap) <= level / degree, "privacy.budget.delta", "be smaller", float(failure))
-        self._limits = [int((1 << 64) / exp_above(-bound)) for bound in self._bounds]
-        self._least = self._weights[0]
+        self._limits = [int((1 << 64) / exp_above(-bound)) for bound in bounds]
+        self._least, self._narrowest = self._weights[0], 0
         self.odds = [0] * self._least
         self._coins: list[Coin] = []
 
@@ -233,19 +234,20 @@ class _GrowingTable:
     def _proposed(self, places: list[int]) -> int:
         """About the largest entry whose divergences are within all bounds."""
         best = math.inf
-        for i, place in enumerate(places):
-            start = self._coins[place].log_odds
-            end = propose(self._order, float(self._bounds[i]), start, self._steps[i])
-            self._steps[i] = max(end - start, 1e-6)
-            best = min(best, end)
+        # The bound that was the narrowest before is likely to be it again; of others one look says that they are not.
+        for i in sorted(range(len(places)), key=lambda each: each != self._narrowest):
+            start = self._coins[places[i]].log_odds
+            if best == math.inf or (best > start and exceeds(self._order, self._bounds[i], best, start)):
+                best = propose(self._order, self._bounds[i], start, self._steps[i])
+                self._steps[i], self._narrowest = max(best - start, 1e-6), i
         p = math.exp(-abs(best)) / (1 + math.exp(-abs(best)))
         return int(p * ONE) if best < 0 else ONE - max(int(p * ONE), 1)
 
     def _largest(self, near: int, cap: int, places: list[int]) -> int:
         """The largest entry of few leading bits that is within all bounds and the cap, near a proposed one."""
-        bounds = (
-            [(self._coins[place], limit) for place, limit in zip(places, self._limits, strict=True)] if places else []
-        )
+        # The narrowest first: what is too large fails there.
+        order = sorted(range(len(places)), key=lambda each: each != self._narrowest)
+        bounds = [(self._coins[places[i]], self._limits[i]) for i in order]
 
         def allowed(odds: int) -> bool:
             coin = Coin.of(odds, self._order)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dplib.mechanisms.release_table import ONE
 
 LIMIT_BITS = 64
-_MAX_ROUNDS, _CLOSE = 80, 1e-12
+_MAX_ROUNDS, _CLOSE = 80, 1e-10
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,17 @@ def propose(order: int, bound: float, start: float, step: float) -> float:
         else:
             low = at
         after = at - (value - bound) / slope if slope > 0 else math.inf
+        if abs(after - at) < _CLOSE:
+            return after
         if not low < after < high:
             after = (low + high) / 2 if high < math.inf else start + 2 * (at - start)
-        done, at = abs(after - at) < _CLOSE, after
-        if done:
-            break
+        at = after
     return at
+
+
+def exceeds(order: int, bound: float, one: float, two: float) -> bool:
+    """Whether a divergence of two coins, of these log odds, is about above its bound; of alpha - 1 times it."""
+    return _larger(order, one, two)[0] > bound
 
 
 def _larger(order: int, one: float, two: float) -> tuple[float, float]:
