@@ -12,6 +12,7 @@ constraints differ by day those of the longest period decide. All from settings 
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -58,11 +59,23 @@ def level_shares(
         law: of the noise.
         costs: variance of one count at each level that gets the whole budget.
     """
-    objective = level_objective(tree, queries)
-    shares = best_shares(objective, law, costs)
+    shape = tuple(each.tobytes() for each in (tree.lo, tree.hi, tree.parent, tree.level_start))
+    asked = tuple((weight, rows.astype(np.int64).tobytes()) for weight, rows in queries)
+    return _level_shares(shape, asked, law, tuple(costs.tolist()))
+
+
+@lru_cache(maxsize=64)
+def _level_shares(
+    shape: tuple[bytes, ...], asked: tuple[tuple[float, bytes], ...], law: Law, costs: tuple[float, ...]
+) -> tuple[tuple[Fraction, ...], float]:
+    """The same, searched for once in a process: each day of a call, and what is tried before a run, asks again."""
+    tree = IntervalTree(*(np.frombuffer(each, np.int64).copy() for each in shape))
+    queries = [(weight, np.frombuffer(rows, np.int64).reshape(-1, 2).copy()) for weight, rows in asked]
+    objective, own = level_objective(tree, queries), np.array(costs)
+    shares = best_shares(objective, law, own)
     parts = np.array([float(share) for share in shares])
     with np.errstate(divide="ignore"):
-        return shares, objective(costs / parts**law.exponent)
+        return shares, objective(own / parts**law.exponent)
 
 
 def unjudged(variances: FloatArray) -> float:

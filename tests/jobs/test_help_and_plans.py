@@ -53,15 +53,15 @@ def options_of(command: Any) -> set[str]:
     return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
 
 
-@pytest.fixture(params=JOBS)
+@pytest.fixture(params=JOBS, scope="module")
 def job(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture
-def config(job: str, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def config(job: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The job's own example, beside an account that can pay."""
-    path = tmp_path / "my.yaml"
+    path = tmp_path_factory.mktemp(job) / "my.yaml"
     path.write_text(dplib("example", job).out, encoding="utf-8")
     assert dplib("init", "--config", str(path), "--budget", "10", "--yes").code == 0
     return path
@@ -120,15 +120,18 @@ def test_a_file_for_spark_submit_takes_what_run_takes(
     assert (refused.code, named(refused)) == (2, "--config")
 
 
-def both_plans(job: str, config: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], str]:
-    # A console that was made where COLUMNS is set keeps that width.
-    monkeypatch.setattr(cli.out, "_width", 1000)
+@pytest.fixture(scope="module")
+def plans(job: str, config: Path) -> tuple[dict[str, Any], str]:
+    """The plan of the job's example, as JSON and for people."""
     asked = ("plan", job, "--config", str(config))
-    return json.loads(dplib(*asked, "--json").out), dplib(*asked).out
+    with pytest.MonkeyPatch.context() as patch:
+        # A console that was made where COLUMNS is set keeps that width.
+        patch.setattr(cli.out, "_width", 1000)
+        return json.loads(dplib(*asked, "--json").out), dplib(*asked).out
 
 
-def test_a_plan_as_json_keeps_its_schema(job: str, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, _ = both_plans(job, config, monkeypatch)
+def test_a_plan_as_json_keeps_its_schema(job: str, plans: tuple[dict[str, Any], str]) -> None:
+    found, _ = plans
     assert set(found) == FRAME | OWN[job]
     assert found["plan_version"] == 1
     for total in found["totals"]:
@@ -140,8 +143,8 @@ def test_a_plan_as_json_keeps_its_schema(job: str, config: Path, monkeypatch: py
     assert found["ledger"]["account"] == found["dataset"]
 
 
-def test_the_plan_for_people_says_what_the_json_says(job: str, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, shown = both_plans(job, config, monkeypatch)
+def test_the_plan_for_people_says_what_the_json_says(job: str, plans: tuple[dict[str, Any], str]) -> None:
+    found, shown = plans
     lines = [" ".join(line.split()) for line in shown.splitlines()]
     assert lines[0].startswith(f"Plan of {job} for the account {found['dataset']} ")
     assert f"Guarantee: {found['budget']}; {found['neighbors']}." in lines
