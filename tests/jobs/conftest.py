@@ -8,6 +8,7 @@ import pytest
 from dplib.page import drawing
 from dplib.page.few_pictures import one_too_many
 from tests.support.interpreted import interpreting, planning_once
+from tests.support.rows_in_python import count_in_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +35,12 @@ def without_pictures(request: pytest.FixtureRequest) -> Iterator[None]:
         if not request.node.get_closest_marker("pictures"):
             patch.setattr(drawing, "one_too_many", lambda _: True)
         yield
+
+
+@pytest.fixture
+def rows_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of the main job count their rows in this process: `tests.support.rows_in_python`."""
+    count_in_python(monkeypatch)
 
 
 @pytest.fixture

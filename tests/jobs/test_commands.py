@@ -9,13 +9,16 @@ import pytest
 
 from dplib.privacy.budget import Currency
 from tests.support.jobs import ITEMS, JOB, ROWS, Shop, content, dplib, named, new_shop
+from tests.support.rows_in_python import count_in_python
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Shop:
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
     """A shop with one release; no command here changes it."""
     shop = new_shop(tmp_path_factory.mktemp("commands")).set(publish__output__csv=True)
-    assert shop.run().code == 0
+    with pytest.MonkeyPatch.context() as patch:
+        count_in_python(patch)
+        assert shop.run().code == 0
     return shop
 
 
@@ -161,6 +164,7 @@ def test_report_shows_where_the_page_is(release: Path, tmp_path: Path) -> None:
     assert refused.err.startswith("dplib: --to must ")
 
 
+@pytest.mark.usefixtures("spark")
 def test_rehearsal_meets_the_predicted_errors_and_touches_nothing(shop: Shop) -> None:
     before = content(shop.folder)
     found = shop.command("rehearse", "--rows-per-day", "20")
@@ -205,7 +209,8 @@ KINDS: dict[str, tuple[dict[str, Any], list[tuple[str, str]], dict[str, Any]]] =
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_release_is_published_verified_and_queried(kind: str, tmp_path: Path, spark: object) -> None:
+@pytest.mark.usefixtures("rows_in_python")
+def test_every_kind_of_release_is_published_verified_and_queried(kind: str, tmp_path: Path) -> None:
     changes, rows, terms = KINDS[kind]
     shop = Shop(tmp_path)
     new_shop(tmp_path)

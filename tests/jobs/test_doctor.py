@@ -9,18 +9,27 @@ from types import SimpleNamespace
 
 import pytest
 
+from dplib.config.sections import SparkSettings
 from dplib.ledger.ledger import Ledger
 from dplib.secret.secret import Secret
 from dplib.spark.engine import doctor as spark_doctor
-from dplib.spark.engine.doctor import Finding, Verdict, check_java
+from dplib.spark.engine.doctor import Finding, Verdict, check_java, check_spark
 from dplib.workflow import doctor
 from tests.support.jobs import SECRET, Outcome, Shop, content, dplib, new_shop
 from tests.support.ledgers import open_with, tamper
 
 
 @pytest.fixture
-def shop(tmp_path: Path, spark: object) -> Shop:
+def shop(tmp_path: Path) -> Shop:
     return new_shop(tmp_path / "shop")
+
+
+@pytest.fixture
+def sound_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java and Spark are taken for well, unseen."""
+    java, *others = (Finding(name, Verdict.OK, "well") for name in ("Java", "Spark", "workers", "time zone"))
+    monkeypatch.setattr(doctor, "check_java", lambda: java)
+    monkeypatch.setattr(doctor, "check_spark", lambda *_: others)
 
 
 def findings(outcome: Outcome) -> dict[str, Finding]:
@@ -37,6 +46,7 @@ def verdicts(shop: Shop) -> dict[str, str]:
     return {name: each.verdict for name, each in ill.items()}
 
 
+@pytest.mark.usefixtures("spark")
 def test_a_sound_place_is_ready_and_stays_as_it_is(shop: Shop) -> None:
     before = content(shop.folder)
     found = dplib("doctor", "--config", str(shop.config))
@@ -46,6 +56,10 @@ def test_a_sound_place_is_ready_and_stays_as_it_is(shop: Shop) -> None:
     assert SECRET.hex() not in found.out + found.err
     assert max(map(len, found.out.splitlines())) <= 80
     assert content(shop.folder) == before
+
+
+@pytest.mark.usefixtures("sound_machine")
+def test_what_is_looked_at(shop: Shop) -> None:
     assert " ".join(findings(dplib("doctor", "--config", str(shop.config), "--json"))) == (
         "Python packages time zones scratch Java Spark workers time zone secret ledger ledger access clock account "
         "output settings"
@@ -59,7 +73,8 @@ def test_without_a_configuration_it_looks_at_the_machine(spark: object) -> None:
     assert "secret" not in found.out
 
 
-def test_each_thing_that_is_wrong_is_named(shop: Shop, spark: object) -> None:
+@pytest.mark.usefixtures("sound_machine")
+def test_each_thing_that_is_wrong_is_named(shop: Shop) -> None:
     assert verdicts(shop) == {}
     (shop.folder / "shop.key").chmod(0o644)
     (shop.folder / "ledger.db").chmod(0o640)
@@ -76,6 +91,7 @@ def test_each_thing_that_is_wrong_is_named(shop: Shop, spark: object) -> None:
     assert verdicts(shop) == {"settings": "bad"}
 
 
+@pytest.mark.usefixtures("sound_machine")
 def test_what_the_account_cannot_pay_is_a_warning(shop: Shop) -> None:
     assert verdicts(shop.set(privacy__budget={"epsilon": 11}, secret="file:absent")) == {
         "account": "warn",
@@ -86,6 +102,7 @@ def test_what_the_account_cannot_pay_is_a_warning(shop: Shop) -> None:
     assert verdicts(shop.set(dataset="unknown")) == {"account": "bad"}
 
 
+@pytest.mark.usefixtures("sound_machine", "rows_in_python")
 def test_a_changed_ledger_and_reservations_without_their_key(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as broken:
         broken.setattr("dplib.jobs.consistent_histograms.run.count_cells", None)
@@ -168,8 +185,15 @@ def test_java(script: str | None, named: str, tmp_path: Path, monkeypatch: pytes
     assert "JAVA_HOME" in found.fix
 
 
-def test_workers_and_zones_that_differ(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert verdicts(shop.set(input__timezone="America/Sao_Paulo")) == {}
+@pytest.mark.usefixtures("spark")
+def test_workers_and_zones_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ill() -> list[str]:
+        found = check_spark(SparkSettings(), "America/Sao_Paulo")
+        assert {each.verdict for each in found} <= {Verdict.OK, Verdict.WARN}
+        assert all(each.fix for each in found if each.verdict is Verdict.WARN)
+        return [each.name for each in found if each.verdict is Verdict.WARN]
+
+    assert ill() == []
     monkeypatch.setattr(spark_doctor, "_versions", lambda: "Python 2.7")
     monkeypatch.setattr(spark_doctor, "ZoneInfo", lambda _: UTC)
-    assert verdicts(shop) == {"workers": "warn", "time zone": "warn"}
+    assert ill() == ["workers", "time zone"]

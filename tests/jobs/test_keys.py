@@ -84,6 +84,7 @@ def test_weights_with_their_errors_of_several_columns(words: Words) -> None:
     words.set(**old)
 
 
+@pytest.mark.usefixtures("rows_in_python")
 def test_other_jobs_take_the_keys_of_a_release(words: Words, release: Path, tmp_path: Path) -> None:
     shop = new_shop(tmp_path).set(domain__items={"release": str(release)}, constraints=[])
     done = shop.run()

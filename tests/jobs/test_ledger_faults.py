@@ -24,15 +24,9 @@ from tests.support.ledger_faults import (
     under_former_hash,
 )
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("rows_in_python")
 FREE = {"totals": {"food": ["bread", "milk"]}}
 SECRETIVE = {"header": "true", "fs.s3a.secret.key": "hunter2"}
-
-
-@pytest.fixture(autouse=True)
-def _spark(spark: object) -> object:
-    """One session for all runs."""
-    return spark
 
 
 def test_a_restored_backup_is_refused_although_entries_followed(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from dplib.jobs.consistent_histograms import measure, run
 from dplib.secret.secret import Secret
 from tests.support.jobs import SECRET, Shop, content, dplib, new_shop
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = pytest.mark.usefixtures("rows_in_python")
 OLD = Secret(SECRET).key_id
 
 

@@ -1,0 +1,67 @@
+"""Runs of the shop that count its rows in this process: what runs keep, spend and say needs no Spark.
+
+How Spark counts rows is tested in `tests.spark`, and from rows to releases in the tests of each job.
+"""
+
+import csv
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dplib.arrays import IntArray
+from dplib.config.event_input import Input
+from dplib.config.sections import EventPrivacySettings
+from dplib.spark.rows.row_domain import RowDomain
+
+Cell = tuple[int, int, int]
+"""Day, row type and quantity of a row."""
+
+
+def count_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on runs of the main job start no Spark."""
+    run = "dplib.jobs.consistent_histograms.run"
+    monkeypatch.setattr(f"{run}.open_rows", _open_rows)
+    monkeypatch.setattr(f"{run}.bounded_rows", _bounded_rows)
+    monkeypatch.setattr(f"{run}.count_cells", _count_cells)
+    monkeypatch.setattr("dplib.spark.engine.session.open_session", _no_session)
+    monkeypatch.setattr("dplib.workflow.run.deploy_mode", lambda _: "client")
+
+
+@contextmanager
+def _no_session(*_: object) -> Iterator[object]:
+    yield "session"
+
+
+def _open_rows(_: object, source: Input, base: Path) -> list[dict[str, str]]:
+    with (base / source.path).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _bounded_rows(
+    rows: Iterable[dict[str, str]], source: Input, privacy: EventPrivacySettings, domain: RowDomain, _: bytes
+) -> Iterator[Cell]:
+    """Rows of listed names on their days, of which the first of a unit count."""
+    columns, taken = source.columns, Counter[tuple[str, int]]()
+    assert isinstance(columns.day, str)
+    name = columns.item or columns.package
+    assert isinstance(name, str)
+    for number, row in enumerate(rows):
+        day = (dt.date.fromisoformat(row[columns.day]) - domain.first_day).days
+        windows = domain.daily.get(row[name], [])
+        of_day = [row_type for first, end, row_type in windows if max(first, 0) <= day < min(end, domain.n_days)]
+        unit = row[columns.unit] if columns.unit else str(number)
+        if of_day and taken[unit, -1] < privacy.rows_per_unit and taken[unit, day] < privacy.rows_per_day:
+            taken.update([(unit, -1), (unit, day)])
+            yield day, of_day[0], min(int(row[columns.quantity] if columns.quantity else 1), privacy.max_quantity)
+
+
+def _count_cells(cells: Iterable[Cell], n_days: int, n_row_types: int) -> IntArray:
+    counts = np.zeros((n_days, n_row_types), dtype=np.int64)
+    for day, row_type, quantity in cells:
+        counts[day, row_type] += quantity
+    return counts
