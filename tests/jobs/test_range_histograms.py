@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from dplib.release.tables import read_table
 from dplib.spark.engine.blocks import SparkSession
 from tests.support.every_job import RANGES, Ranges
 from tests.support.jobs import DROP, content, dplib, new_place, require_refused
+from tests.support.rows_in_python import count_in_python
 
-pytestmark = pytest.mark.usefixtures("spark")
 JOB = "range-histograms"
 SITES = ["north", "south"]
 EXACT: dict[str, Any] = {"privacy__budget": {"epsilon": 30}, "tree": {"method": "dwork"}}
@@ -31,9 +32,14 @@ class Visits(Ranges):
     """Rows are ages by site."""
 
     def counts(self, *words: str) -> np.ndarray:
-        """Published counts, shape (n_groups, n_bins), by the groups' names."""
-        table = read_table(self.run(*words).release / "published").to_pandas()
-        return table.pivot(index="group", columns="bin", values="count").to_numpy()
+        """Published counts of a run."""
+        return published(self.run(*words).release)
+
+
+def published(release: Path) -> np.ndarray:
+    """Published counts, shape (n_groups, n_bins), by the groups' names."""
+    table = read_table(release / "published").to_pandas()
+    return table.pivot(index="group", columns="bin", values="count").to_numpy()
 
 
 def new_visits(folder: Path, budget: str = "1000", **changes: object) -> Visits:
@@ -45,8 +51,28 @@ def visits(tmp_path: Path) -> Visits:
     return new_visits(tmp_path)
 
 
-def test_a_run_publishes_and_comes_again_for_nothing(visits: Visits, pictures: None) -> None:
-    release = visits.run().release
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> tuple[Visits, Path]:
+    """A place and the release of its first run."""
+    visits = new_visits(tmp_path_factory.mktemp("released"))
+    return visits, visits.run().release
+
+
+COUNTS = np.arange(40).reshape(2, 20) * 7 % 11
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs measure `COUNTS` and start no Spark: for what is done with counts, whatever rows they are of."""
+    count_in_python(monkeypatch)
+    run = "dplib.jobs.range_histograms.run"
+    for name in ("open_values", "bin_rows", "bound_rows"):
+        monkeypatch.setattr(f"{run}.{name}", lambda *_: None)
+    monkeypatch.setattr(f"{run}.count_cells", lambda _, *shape: COUNTS.reshape(shape).copy())
+
+
+def test_a_run_publishes_and_comes_again_for_nothing(released: tuple[Visits, Path]) -> None:
+    visits, release = released
     manifest = json.loads((release / "manifest.json").read_text())
     assert manifest["domain"]["groups"] == SITES
     assert manifest["cost"] == "1"
@@ -56,21 +82,10 @@ def test_a_run_publishes_and_comes_again_for_nothing(visits: Visits, pictures: N
     visits.rows([*ROWS, ("7", "north", "z")])
     assert visits.run().release == release
     assert content(visits.output) == before
-    assert visits.spent() == 1
-    assert visits.run("--again").release != release
-    assert visits.run("--set", "histogram.outside=clamp").release != release
-    assert visits.spent() == 3
     # Publish settings make other tables of the same measurement.
-    csv_release = visits.run("--set", "histogram.outside=clamp", "--set", "publish.output.csv=true").release
-    assert visits.spent() == 3
-    assert (csv_release / "published" / "block-000000.csv").is_file()
-
-
-def test_numbers_fall_into_half_open_bins_and_the_last_is_closed(tmp_path: Path) -> None:
-    visits = new_visits(tmp_path, **EXACT)
-    expected = np.zeros((2, 20), dtype=np.int64)
-    expected[0, 3], expected[0, 19], expected[1, 19], expected[1, 0] = 2, 1, 1, 1
-    assert np.array_equal(visits.counts(), expected)
+    assert visits.run("--set", "publish.output.csv=true").release == release
+    assert (release / "published" / "block-000000.csv").is_file()
+    assert visits.spent() == 1
 
 
 BAD = [
@@ -80,20 +95,27 @@ BAD = [
 ]  # fmt: skip
 
 
-def test_bad_values_follow_the_rule_and_appear_nowhere(tmp_path: Path) -> None:
-    visits = new_visits(tmp_path, **EXACT).rows(BAD)
+@pytest.mark.usefixtures("spark")
+def test_rows_count_in_half_open_bins_within_their_cap_and_bad_ones_by_the_rule(tmp_path: Path) -> None:
+    often = [(str(age), "north", "one") for age in range(5, 19)]
+    visits = new_visits(tmp_path, **EXACT).rows([*BAD, *ROWS, *often])
     expected = np.zeros((2, 20), dtype=np.int64)
-    expected[1, 6] = 1
+    # The last bin is closed.
+    expected[0, 3], expected[0, 19], expected[1, 19], expected[1, 0], expected[1, 6] = 2, 1, 1, 1, 1
     found = visits.run()
-    table = read_table(found.release / "published").to_pandas()
-    assert np.array_equal(table.pivot(index="group", columns="bin", values="count").to_numpy(), expected)
+    others = published(found.release) - expected
+    assert (others.min(), others.sum(), others[0, 5:19].sum()) == (0, 2, 2)  # of one unit, at most its cap
     clamped = visits.counts("--set", "histogram.outside=clamp")
-    expected[0, 0], expected[0, 19], expected[1, 19] = 1, 1, 1
-    assert np.array_equal(clamped, expected)
+    expected[0, 0] += 1  # below
+    expected[0, 19] += 1  # above
+    expected[1, 19] += 1  # infinite
+    assert np.array_equal(clamped, expected + others)
+    assert visits.spent() == 2 * 30
     assert "SECRETVALUE" not in found.out + found.err
     assert all(b"SECRETVALUE" not in path.read_bytes() for path in visits.output.rglob("*") if path.is_file())
 
 
+@pytest.mark.usefixtures("spark")
 def test_inspect_counts_what_each_rule_drops(visits: Visits) -> None:
     found = visits.rows([*BAD, *ROWS]).command("inspect")
     rows = {line[:28].strip(): line.split()[-2:] for line in found.out.splitlines()[2:]}
@@ -103,34 +125,25 @@ def test_inspect_counts_what_each_rule_drops(visits: Visits) -> None:
     assert rows["group is declared"] == ["6", "2"]
 
 
-def test_a_unit_counts_with_at_most_its_cap(tmp_path: Path) -> None:
-    visits = new_visits(tmp_path, **EXACT).rows([(str(age), "north", "one") for age in range(20)])
-    assert visits.counts().sum() == 2
-
-
+@pytest.mark.usefixtures("spark")
 def test_days_and_categories(tmp_path: Path) -> None:
     days = {"days": {"first": "2024-01-01", "last": "2024-01-10", "days_per_bin": 3}, "groups": SITES}
     visits = new_visits(tmp_path, histogram=days, **EXACT).rows(
         [("2024-01-01", "north", "a"), ("2024-01-10", "north", "b"), ("2024-01-11", "north", "c"), ("x", "south", "d")]
     )
-    assert visits.counts().tolist() == [[1, 0, 0, 1], [0, 0, 0, 0]]
     release = visits.run().release
+    assert published(release).tolist() == [[1, 0, 0, 1], [0, 0, 0, 0]]
     answer = json.loads(
         dplib("query", str(release), "--group", "north", "--from", "2024-01-04", "--to", "2024-01-10", "--json").out
     )[0]
     assert (answer["published"], answer["range"]) == (1, "2024-01-04 to 2024-01-10")
     refused = dplib("query", str(release), "--from", "2024-01-02")
     assert (refused.code, refused.err.split(" must")[0]) == (2, "dplib: --from")
-    kinds = {"categories": ["mild", "severe"], "groups": SITES}
-    visits.set(histogram=kinds).rows([("severe", "south", "a"), (" mild", "south", "b"), ("dead", "south", "c")])
-    assert visits.counts().tolist() == [[0, 0], [1, 1]]
-
-
-def test_one_histogram_without_groups(tmp_path: Path) -> None:
-    visits = new_visits(tmp_path, **EXACT)
-    visits.set(histogram__groups=DROP, input__columns__group=DROP)
-    assert visits.counts().sum() == 5
-    assert set(read_table(visits.run().release / "published").column("group").to_pylist()) == {"all"}
+    # Without groups there is one histogram, of all.
+    visits.set(histogram={"categories": ["mild", "severe"]}, input__columns__group=DROP)
+    release = visits.rows([("severe", "south", "a"), (" mild", "", "b"), ("dead", "south", "c")]).run().release
+    assert published(release).tolist() == [[1, 1]]
+    assert set(read_table(release / "published").column("group").to_pylist()) == {"all"}
 
 
 @pytest.mark.parametrize(
@@ -145,6 +158,7 @@ def test_one_histogram_without_groups(tmp_path: Path) -> None:
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("counted")
 def test_every_method_plans_publishes_verifies_and_answers(tmp_path: Path, changes: dict[str, Any]) -> None:
     budget = changes.get("privacy__budget", {"epsilon": 1})
     visits = new_visits(tmp_path, **changes)
@@ -173,19 +187,25 @@ def test_every_method_plans_publishes_verifies_and_answers(tmp_path: Path, chang
     )
     errors = [each["std_error"] for each in answers]
     assert summed["std_error"] == (None if adaptive else pytest.approx(np.linalg.norm(errors)))
-    twice = dplib("query", str(release), "--group", SITES[0], "--group", SITES[0], "--sum")
+
+
+def test_questions_that_a_release_does_not_answer(released: tuple[Visits, Path]) -> None:
+    release = str(released[1])
+    twice = dplib("query", release, "--group", SITES[0], "--group", SITES[0], "--sum")
     assert (twice.code, twice.err.split(" must")[0]) == (2, "dplib: --group")
-    assert dplib("query", str(release), "--where", "site=north").code == 2
+    assert dplib("query", release, "--where", "site=north").code == 2
 
 
+@pytest.mark.usefixtures("counted")
 def test_a_public_total_is_kept_exactly(tmp_path: Path) -> None:
     visits = new_visits(tmp_path, histogram__total_is_public=True, privacy__neighbors="replace_one")
     release = visits.run().release
     totals = read_table(release / "published").to_pandas().groupby("group", observed=True)["count"].sum()
-    assert totals.to_dict() == {"north": 3, "south": 2}
+    sums = COUNTS.sum(axis=1).tolist()
+    assert totals.to_dict() == dict(zip(SITES, sums, strict=True))
     answers = json.loads(dplib("query", str(release), "--json").out)
     assert [each["std_error"] for each in answers] == [0, 0]
-    assert [each["estimate"] for each in answers] == pytest.approx([3, 2])
+    assert [each["estimate"] for each in answers] == pytest.approx(sums)
     manifest = json.loads((release / "manifest.json").read_text())
     assert manifest["invariants"]
     assert manifest["sensitivities"]["l1"] == 4
@@ -193,23 +213,19 @@ def test_a_public_total_is_kept_exactly(tmp_path: Path) -> None:
     assert dplib("verify", str(release)).code == 0
 
 
-def test_layouts_give_the_same_bytes(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layouts_give_the_same_results(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"site {number}" for number in range(7)]
-    settings = {"histogram__groups": names, "privacy__max_rows_per_unit": 1}
     rows = [(str(number % 20), names[number % 7], f"p{number}") for number in range(300)]
-    driver = new_visits(tmp_path / "driver", **settings).rows(rows)
-    one = driver.run().release
     monkeypatch.setattr("dplib.jobs.range_histograms.design.BLOCK_CELLS", 60)
-    blocks = new_visits(tmp_path / "blocks", **settings, publish__layout="blocks").rows(rows)
+    settings = {"histogram__groups": names, "privacy__max_rows_per_unit": 1, "publish__layout": "blocks"}
+    blocks = new_visits(tmp_path, **settings).rows(rows)
     many = blocks.run().release
-    columns = ["group", "node", "noisy"]
-    # Noise is keyed by the counts of whole blocks, so other blocks are another measurement: the true counts agree.
     assert len(list((many / "measurement").glob("*.parquet"))) > 2
-    assert read_table(one / "measurement", columns).num_rows == read_table(many / "measurement", columns).num_rows
-    config = check(RangeHistogramsConfig, blocks.settings)
-    design = Design.resolve(config, blocks.folder)
+    design = Design.resolve(check(RangeHistogramsConfig, blocks.settings), blocks.folder)
+    measured = Counter(read_table(many / "measurement", ["group"]).column("group").to_pylist())
+    assert measured == dict.fromkeys(names, np.count_nonzero(design.strategy.shares))
     expected = dict(results_on_driver(design, many))
-    for n_partitions in (1, 2, 7):
+    for n_partitions in (1, 7):
         found = dict(results_in_blocks(spark, design, many, n_partitions))
         assert sorted(found) == sorted(expected)
         for block, each in found.items():
@@ -218,15 +234,14 @@ def test_layouts_give_the_same_bytes(tmp_path: Path, spark: SparkSession, monkey
 
 
 def test_both_measurements_have_the_same_bytes(
-    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    released: tuple[Visits, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = []
-    for name, layout in (("driver", "driver"), ("blocks", "blocks")):
-        monkeypatch.setattr("dplib.jobs.range_histograms.run.layout_of", lambda design, layout=layout: layout)
-        visits = new_visits(tmp_path / name)
-        release = visits.run().release
-        stored.append({p.name: p.read_bytes() for p in (release / "measurement").rglob("*.parquet")})
-    assert stored[0] == stored[1]
+    monkeypatch.setattr("dplib.jobs.range_histograms.run.layout_of", lambda _: "blocks")
+    in_blocks = new_visits(tmp_path)
+    measured = in_blocks.output / in_blocks.run("--stage", "measure").last
+    folders = [folder / "measurement" for folder in (released[1], measured)]
+    stored = [{path.name: path.read_bytes() for path in folder.rglob("*.parquet")} for folder in folders]
+    assert stored[0] == stored[1] != {}
 
 
 def test_tasks_get_no_password(visits: Visits) -> None:
@@ -237,6 +252,7 @@ def test_tasks_get_no_password(visits: Visits) -> None:
     assert b"pass-word" not in pickle.dumps(prepared.design)
 
 
+@pytest.mark.usefixtures("spark")
 def test_rehearse_meets_what_it_predicts(visits: Visits) -> None:
     found = visits.command("rehearse", "--rows", "200", "--seed", "3")
     assert found.code == 0, found.err
@@ -248,6 +264,7 @@ def test_rehearse_meets_what_it_predicts(visits: Visits) -> None:
     assert visits.spent() == 0
 
 
+@pytest.mark.usefixtures("spark")
 def test_groups_of_a_table_add_up(tmp_path: Path) -> None:
     """From rows to answers: totals are measured, published and answered, and the release verifies."""
     groups = {"file": "sites.csv", "columns": ["site"], "attributes": ["region"]}
@@ -273,5 +290,6 @@ def test_groups_of_a_table_add_up(tmp_path: Path) -> None:
     assert "region=hills" in (release / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("spark")
 def test_a_wrong_schema_is_named_and_nothing_happens(visits: Visits) -> None:
     require_refused(visits.rows(ROWS, ("old", "site", "patient")), 3)

@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 from dplib.jobs.consistent_histograms.job import JOB
+from dplib.jobs.consistent_histograms.rows import row_domain, row_source
+from dplib.spark.engine.blocks import SparkSession
+from dplib.spark.rows.read import open_rows
+from dplib.spark.rows.wide import bounded_rows
 from tests.support.jobs import DROP, Shop, dplib, new_shop, refuse_spark, require_refused
 
 HEADER = ("date", "bread", "milk", "tea", "cheese", "order_id")
@@ -30,10 +34,10 @@ def published(release: Path) -> dict[str, int]:
 
 @pytest.mark.usefixtures("spark")
 def test_a_wide_file_is_counted(tmp_path: Path) -> None:
-    shop = wide_shop(tmp_path / "shop", publish__solver={"layout": "blocks", "method": "alternating"})
+    shop = wide_shop(tmp_path / "shop", publish__solver={"method": "alternating"})
     assert published(shop.run("--yes").release) == {"bread": 3, "milk": 1, "tea": 5, "drinks": 6}
     shop.set(domain__other="rest", input__columns__items=["bread", "tea", "cheese"])
-    shop.set(privacy__quality_share="0.01", constraints=[], publish__solver__layout="driver")
+    shop.set(privacy__quality_share="0.01", constraints=[])
     release = shop.run("--yes").release
     found = published(release)
     assert found == {"bread": 4, "milk": 0, "tea": 5, "rest": 3} or found == {
@@ -43,7 +47,17 @@ def test_a_wide_file_is_counted(tmp_path: Path) -> None:
         "rest": 4,
     }
     assert dplib("verify", str(release)).code == 0
-    assert dplib("inspect", JOB.name, "--config", str(shop.config)).code == 0
+
+
+def test_what_is_counted_has_the_types_of_narrow_rows(tmp_path: Path, spark: SparkSession) -> None:
+    """So that each layout counts either kind alike."""
+    types = []
+    for shop in (wide_shop(tmp_path / "wide"), new_shop(tmp_path / "narrow")):
+        prepared = JOB.prepare(shop.config)
+        source, privacy = row_source(prepared), prepared.design.config.privacy
+        rows = open_rows(spark, source, prepared.base)
+        types.append(bounded_rows(rows, source, privacy, row_domain(prepared.design), bytes(32)).dtypes)
+    assert types[0] == types[1]
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
