@@ -11,6 +11,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
+from dplib.arrays import IntArray
 from dplib.release.tables import read_table
 from tests.support.jobs import ITEMS, ROWS, Shop, content, dplib, new_shop, noisy_days
 
@@ -36,16 +37,22 @@ def new_table_shop(folder: Path, **source: Any) -> Shop:
     return shop.set()
 
 
+@pytest.fixture(scope="module")
+def of_text(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> IntArray:
+    """Counts by day and item of the same rows as text."""
+    shop = new_shop(tmp_path_factory.mktemp("text"), budget="100000").set(**EXACT)
+    return noisy_days(shop.run().release, ITEMS)
+
+
 def events(err: str) -> list[str]:
     """What happened to the run: neither its stages nor the warning that nobody inspected its rules."""
     found = [json.loads(line)["event"] for line in err.splitlines()]
     return [event for event in found if event not in ("stage", "warning")]
 
 
-def test_delta_tables_in_and_out(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delta_tables_in_and_out(of_text: IntArray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_deltalake(tmp_path / "shop" / "orders", table())
     shop = new_table_shop(tmp_path / "shop", path="orders", format="delta")
-    from_text = new_shop(tmp_path / "text", budget="100000").set(**EXACT).run().release
     blocked = shop.folder / "lake"
     blocked.write_text("a file where a folder should be")
     shop.set(publish__output__tables={"published": "lake", "estimates": "errors"})
@@ -58,7 +65,7 @@ def test_delta_tables_in_and_out(spark: SparkSession, tmp_path: Path, monkeypatc
     assert shop.ledger.runs("shop")[0].state.value == "published"
     (release,) = (path for path in shop.output.iterdir() if path.name != ".lock")
     before = content(release)
-    assert np.array_equal(noisy_days(release, ITEMS), noisy_days(from_text, ITEMS))
+    assert np.array_equal(noisy_days(release, ITEMS), of_text)
     blocked.unlink()
     write_deltalake(shop.folder / "orders", table(), mode="append")
     again = shop.run()
@@ -104,13 +111,12 @@ def test_a_pinned_version_is_a_measurement_setting(spark: SparkSession, tmp_path
         assert refused.code == 2, refused.out
 
 
-def test_a_table_of_the_sessions_catalogue(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_table_of_the_sessions_catalogue(spark: SparkSession, of_text: IntArray, tmp_path: Path) -> None:
     spark.sql("CREATE DATABASE IF NOT EXISTS dplib_tables")
     try:
         spark.createDataFrame(table()).write.mode("overwrite").saveAsTable("dplib_tables.orders")
         shop = new_table_shop(tmp_path / "table", table="dplib_tables.orders")
-        from_text = new_shop(tmp_path / "text", budget="100000").set(**EXACT).run().release
-        assert np.array_equal(noisy_days(shop.run().release, ITEMS), noisy_days(from_text, ITEMS))
+        assert np.array_equal(noisy_days(shop.run().release, ITEMS), of_text)
         missing = new_table_shop(tmp_path / "missing", table="dplib_tables.none").run()
         assert (missing.code, missing.err.splitlines()[-1].partition(" must")[0]) == (3, "dplib: input.table")
     finally:

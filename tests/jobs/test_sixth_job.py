@@ -131,13 +131,14 @@ def test_the_ledger_s_audit_works_its_costs_out_again(made: Visits) -> None:
     assert dplib("ledger", "audit", "--ledger", f"sqlite:///{made.folder}/ledger.db").code == 0
 
 
-@pytest.mark.parametrize("step", ["record_measurement", "record_published"])
 def test_a_run_that_breaks_off_is_met_by_a_retry(
-    step: str, made: Visits, visits: Visits, spark: object, monkeypatch: pytest.MonkeyPatch
+    made: Visits, visits: Visits, spark: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as broken:
-        broken.setattr(Ledger, step, lambda *_, **__: sys.exit("killed"))
-        assert visits.run().code == 1
+    """It breaks off before its measurement is recorded, and its retry before its release is."""
+    for step in ("record_measurement", "record_published"):
+        with monkeypatch.context() as broken:
+            broken.setattr(Ledger, step, lambda *_, **__: sys.exit("killed"))
+            assert visits.run().code == 1
     assert visits.run().code == 0
     assert entries_of(visits) == ONE_RUN
     assert content(release_of(visits)) == content(release_of(made))
