@@ -11,17 +11,33 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
+from dplib.graphs.cuts.cycle_arcs import Arcs
+from dplib.graphs.cuts.flow_branching import branched_cuts
 from dplib.graphs.cuts.karger import contraction_cuts
+from dplib.graphs.cuts.karger_stein import karger_stein_cuts
+from dplib.graphs.cuts.kernel import kernel
+from dplib.graphs.cuts.local_flows import least_by_flows
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
+from dplib.graphs.cuts.packed_cuts import PackedCuts
+from dplib.graphs.cuts.path_masses import Decay
+from dplib.graphs.cuts.signed_cuts import small_cuts
+from dplib.graphs.cuts.tree_packing import certified_trees, pack_trees
+from dplib.graphs.cuts.two_respecting import least_cut_of_trees
 from dplib.graphs.edges import canonical
+from dplib.graphs.simple_graph import SimpleGraph
+from dplib.graphs.statistics.common_neighbors import common_neighbor_frontier
+from dplib.graphs.statistics.truncation import project_graph
 from dplib.jobs.table import JOBS, job_named
+from dplib.mechanisms.cuts.cut_draws import WeighedCuts, decay_table
 from dplib.page.account_state import AccountState
+from dplib.randomness.keyed import KEY_BYTES, KeyedStream
 from dplib.workflow.design import cost_of, natural_terms
 from dplib.workflow.dry_publication import try_publication, unseen
 
 N_VERTICES = 40
 """Of the graph: more than those whose cuts are all listed."""
+N_LONG = 1_000
 
 
 def compile_kernels() -> None:
@@ -37,6 +53,7 @@ def compile_kernels() -> None:
             account = AccountState(terms.currency, cost, Fraction(0), cost)
             try_publication(prepared, unseen, account, page=False)
     _find_cuts()
+    _count_edges()
 
 
 def _find_cuts() -> None:
@@ -45,8 +62,28 @@ def _find_cuts() -> None:
     graph = canonical(N_VERTICES, source, target, np.full(len(source), 2))
     value = minimum_cut(graph).value
     near_minimum_cuts(graph, value + 1)
+    least_by_flows(graph, value + 1, most_steps=N_VERTICES**2)
+    branched_cuts(graph, value, limit=10)
+    least_cut_of_trees(graph, pack_trees(graph, value).trees)
     contraction_cuts(graph, value, n_left=6, seed=0, first_trial=0, n_trials=1)
+    karger_stein_cuts(graph, value, 1, seed=0, first_run=0, n_runs=1)
     cactus_of_graph(graph, value)
+    Arcs(graph).least(2 * N_VERTICES)
+    small_cuts(np.add.outer(around, around) % 5 - 2)
+    ring = np.arange(N_LONG)
+    # Weighed row by row in a dense graph, by ranges in a long ring.
+    for each in (canonical(N_VERTICES, *np.triu_indices(N_VERTICES, 1)), canonical(N_LONG, ring, (ring + 1) % N_LONG)):
+        least = minimum_cut(each).value
+        own = kernel(each, least)
+        decay = Decay(*decay_table(Fraction(1), 0, own.graph.n_vertices))
+        cuts = PackedCuts(own.graph, own.label, certified_trees(own.graph, least).trees, least, least, decay)
+        WeighedCuts(cuts, least, Fraction(1)).draw(KeyedStream(bytes(KEY_BYTES), "kernels"), 1)
+
+
+def _count_edges() -> None:
+    graph = SimpleGraph(N_VERTICES, *np.triu_indices(N_VERTICES, 1))
+    common_neighbor_frontier(graph)
+    project_graph(graph, 3, 0)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ Keyed or seeded noise, no Spark. Numbers that are sums of bits or of few reports
 be larger, never smaller.
 """
 
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 import numpy as np
@@ -65,11 +66,11 @@ def graph(n: int, density: float) -> SimpleGraph:
 
 @pytest.mark.parametrize(("n", "density", "epsilon"), [(100, 0.06, 1), (400, 0.01, 8)])
 def test_numbers_from_reported_degrees(n: int, density: float, epsilon: int) -> None:
-    """Errors that are estimated from the reports themselves: 1,500 collections."""
+    """Errors that are estimated from the reports themselves: 500 collections."""
     design = design_of(["degree_sequence"], {"epsilon": epsilon}, n=n, privacy={"model": "local"}, last_bin=12)
     protocol = design.degree_protocol
     edges = graph(n, density)
-    counted, keys = protocol.true_degrees(n, edges.source, edges.target), 1500
+    counted, keys = protocol.true_degrees(n, edges.source, edges.target), 500
     scale = float(protocol.scale)
     noise = drawn(DrawLaw("discrete_laplace", scale), n * keys, "reports", n, epsilon).reshape(keys, n)
     bins = {(0, 0): [], (3, 3): [], (4, 8): [], (10, 10): [], (11, 11): [], (12, 12): []}  # type: dict[Any, list[bool]]
@@ -80,19 +81,23 @@ def test_numbers_from_reported_degrees(n: int, density: float, epsilon: int) -> 
     }
     parts = WholeGraph({}, None, {}, {})
     for reports in counted + noise:
+        derived = estimate_derived(design, reports, parts)
+        each_bin = derived[Statistic.DEGREE_HISTOGRAM]
         for (low, high), inside in bins.items():
-            value, error = estimate_degrees(design, reports, low, high)
+            value, error = float(each_bin.value[low]), float(each_bin.std_error[low])
+            if high > low:
+                value, error = estimate_degrees(design, reports, low, high)
             true = int(((counted >= low) & ((counted <= high) | (high == design.last_bin))).sum())
             inside.append(abs(value - true) <= half_width(design, Statistic.DEGREE_HISTOGRAM, error))
-        for statistic, found in estimate_derived(design, reports, parts).items():
+        for statistic, found in derived.items():
             if statistic in truth:
                 half = half_width(design, statistic, float(found.std_error[0]))
                 numbers.setdefault(statistic, []).append(abs(float(found.value[0]) - truth[statistic]) <= half + 1e-9)
     for name, inside in (bins | numbers).items():
-        # Two standard deviations of 1,500 collections beside the half percent.
-        assert np.mean(inside) >= LOWEST - 0.012, (name, n, epsilon, np.mean(inside))
+        # Two standard deviations of 500 collections beside the half percent.
+        assert np.mean(inside) >= LOWEST - 0.02, (name, n, epsilon, np.mean(inside))
     assert numbers
-    assert 0.938 <= np.mean(numbers[Statistic.EDGE_COUNT]) <= 0.98
+    assert 0.93 <= np.mean(numbers[Statistic.EDGE_COUNT]) <= 0.98
 
 
 @pytest.mark.parametrize(("edge", "other"), [(0.73, 0.27), (0.95, 0.05), (0.98, 0.02), (0.8, 0.01), (0.3, 0.0001)])
@@ -105,14 +110,16 @@ def test_edges_of_blocks(edge: float, other: float, n_pairs: int) -> None:
             continue
         seen = rng.binomial(edges, edge, N_KEYS) + rng.binomial(n_pairs - edges, other, N_KEYS)
         kinds, times = np.unique(seen, return_counts=True)
-        few = np.argsort(-times)[:60]
-        inside = [low <= edges <= high for low, high in (passing.interval(int(each), n_pairs) for each in kinds[few])]
-        # Intervals are monotone in what appears: a kind that was left out lies outside of all that were looked at.
-        part = float(times[few] @ np.array(inside)) / N_KEYS
-        unseen = 1 - float(times[few].sum()) / N_KEYS
-        assert part + unseen >= LOWEST, (edge, other, n_pairs, edges, part)
-        if n_pairs <= 1000:
-            assert part >= LOWEST - unseen
+
+        def side(appearing: int, edges: int = edges) -> int:
+            """On which side of the number of edges the interval lies; 0 where it holds it."""
+            low, high = passing.interval(int(appearing), n_pairs)
+            return int(low > edges) - int(high < edges)
+
+        # Intervals are monotone in what appears: those that hold the number lie side by side.
+        first, end = bisect_left(kinds, 0, key=side), bisect_right(kinds, 0, key=side)
+        part = float(times[first:end].sum()) / N_KEYS
+        assert part >= LOWEST, (edge, other, n_pairs, edges, part)
 
 
 def test_triangles_of_reported_bits() -> None:

@@ -43,7 +43,7 @@ def _p_value(drawn: Sequence[Hashable], outcomes: Sequence[Hashable], law: Float
 def test_peeling_draws_ordered_pairs_by_their_law() -> None:
     losses, rate = np.array([4, 2, 2, 7, 0], dtype=np.int64), Fraction(2, 5)
     stream = KeyedStream(KEY, "peel")
-    drawn = [tuple(peel(stream, losses, 2, rate).tolist()) for _ in range(6_000)]
+    drawn = [tuple(peel(stream, losses, 2, rate).tolist()) for _ in range(3_000)]
     outcomes = list(permutations(range(5), 2))
     assert _p_value(drawn, outcomes, peel_two(losses, float(rate))) > PASS
     for factor in OFF:
@@ -54,7 +54,7 @@ def test_oneshot_draws_sets_by_the_continuous_law() -> None:
     """Scale 3/2 on ties: the law is that of continuous noise, which discrete noise with ties would miss."""
     losses, scale = np.array([3, 1, 1, 5, 0], dtype=np.int64), Fraction(3, 2)
     stream = KeyedStream(KEY, "oneshot")
-    drawn = [tuple(draw_oneshot(stream, losses, 2, scale).tolist()) for _ in range(6_000)]
+    drawn = [tuple(draw_oneshot(stream, losses, 2, scale).tolist()) for _ in range(3_000)]
     outcomes = list(combinations(range(5), 2))
     law = oneshot_two(losses[None], float(scale))[0]
     assert law.sum() == pytest.approx(1, abs=1e-9)
@@ -67,7 +67,7 @@ def test_oneshot_settles_contested_cells_by_further_digits() -> None:
     """At a scale far below the grid the noises share two cells: only further digits decide, fairly between equals."""
     losses = np.zeros(6, dtype=np.int64)
     stream = KeyedStream(KEY, "cells")
-    drawn = [tuple(draw_oneshot(stream, losses, 3, Fraction(1, 200)).tolist()) for _ in range(2_000)]
+    drawn = [tuple(draw_oneshot(stream, losses, 3, Fraction(1, 200)).tolist()) for _ in range(1_000)]
     outcomes = list(combinations(range(6), 3))
     assert _p_value(drawn, outcomes, np.ones(len(outcomes))) > PASS
 

@@ -25,6 +25,7 @@ References:
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import exp, expm1
 
 import numpy as np
@@ -56,24 +57,43 @@ def stars_of(k: int) -> OfDegree:
     return stars
 
 
-def estimate_sum(f: OfDegree, reports: IntArray, scale: float, n_vertices: int) -> tuple[float, float]:
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How often each noisy degree was reported; many sums are estimated from one.
+
+    Attributes:
+        values: increasing, shape (n_values,).
+        times: shape (n_values,).
+    """
+
+    values: IntArray
+    times: IntArray
+
+    @classmethod
+    def of(cls, reports: IntArray) -> "Tally":
+        """Count reports, shape (n_reports,)."""
+        return cls(*np.unique(reports, return_counts=True))
+
+
+def estimate_sum(f: OfDegree, reports: IntArray | Tally, scale: float, n_vertices: int) -> tuple[float, float]:
     """Estimate the sum of f over the degrees of all vertices.
 
     Args:
         f: any function of a degree.
-        reports: noisy degrees, shape (n_reports,).
+        reports: noisy degrees, shape (n_reports,), or how often each was reported.
         scale: b of their noise.
         n_vertices: n, at least the number of reports.
 
     Returns:
         The estimate and its variance, which is estimated itself and never below 0.
     """
-    if len(reports) == 0:
+    tally = reports if isinstance(reports, Tally) else Tally.of(reports)
+    values, times = tally.values, tally.times
+    if len(values) == 0:
         return 0.0, float("inf")
-    values, times = np.unique(reports, return_counts=True)
     unbiased = _unbiased(f, values, scale)
     squared = _unbiased(lambda degree: f(degree) ** 2, values, scale)
-    more = n_vertices / len(reports)
+    more = n_vertices / int(times.sum())
     variance = max(0.0, float(times @ (unbiased**2 - squared)))
     return float(times @ unbiased) * more, variance * more**2
 

@@ -33,7 +33,7 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.noisy_graph import estimate_triangles
-from dplib.graphs.statistics.reported_degrees import estimate_sum, in_range, stars_of
+from dplib.graphs.statistics.reported_degrees import Tally, estimate_sum, in_range, stars_of
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.noisy_graph_tables import passing_of
 from dplib.jobs.network_statistics.whole_graph import WholeGraph
@@ -77,7 +77,7 @@ def edges_error(design: Design) -> float:
     return float(np.sqrt(edges_variance(design.n_vertices, design.degree_protocol)))
 
 
-def estimate_degrees(design: Design, reports: IntArray, low: int, high: int) -> tuple[float, float]:
+def estimate_degrees(design: Design, reports: IntArray | Tally, low: int, high: int) -> tuple[float, float]:
     """Vertices with a degree in a range of bins, of which the last holds all higher ones, and the standard error."""
     last = None if high == design.last_bin else high
     scale = float(design.degree_protocol.scale)
@@ -96,7 +96,8 @@ def _of_degrees(design: Design, statistic: Statistic, reports: IntArray) -> Esti
         stars = design.config.graph.stars
         value, variance = estimate_sum(stars_of(stars), reports, float(protocol.scale), n)
         return Estimated(np.array([value]), np.array([variance**0.5]))
-    bins = [estimate_degrees(design, reports, each, each) for each in range(design.last_bin + 1)]
+    tally = Tally.of(reports)
+    bins = [estimate_degrees(design, tally, each, each) for each in range(design.last_bin + 1)]
     values, errors = (np.array(column, dtype=np.float64) for column in zip(*bins, strict=True))
     return Estimated(values, errors)
 

@@ -18,7 +18,7 @@ def torus(rows: int, columns: int) -> Graph:
     return canonical(place.size, np.concatenate([place, place]).ravel(), target)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 @given(weighted_graphs(connected=True), st.integers(0, 3))
 def test_equals_the_least_of_all_cuts_from_any_value_above(graph: Graph, above: int) -> None:
     least = least_value(graph)

@@ -37,7 +37,7 @@ def test_many_draws_need_less_than_the_notes_by_the_tighter_conversion(k: int, l
     assert 0.75 * lowest < plan.lowest < lowest
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     n=st.integers(2, 200_000),
     k=st.integers(1, 300),
