@@ -133,8 +133,9 @@ class Shop:
 
     def account(self, budget: str = "10", currency: Currency = Currency.PURE, **terms: str) -> Self:
         """Create the ledger and the account that pays."""
-        place, own = self.folder / "ledger.db", Terms(
-            currency, terms.get("unit", "order"), Neighbors(terms.get("neighbors", "add_remove"))
+        place, own = (
+            self.folder / "ledger.db",
+            Terms(currency, terms.get("unit", "order"), Neighbors(terms.get("neighbors", "add_remove"))),
         )
         before = place.read_bytes() if place.exists() else b""
         place.write_bytes(_with_account(before, self.settings["dataset"], own, budget))

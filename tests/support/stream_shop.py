@@ -121,7 +121,8 @@ class StreamShop(Shop):
         run, _ = self.reserve(first, first.open_ledger())
         place = first.output / run.release_id / MEASUREMENT
         place.mkdir(parents=True)
-        for date, self.counts in zip(dates, repeat(self.counts) if snapshots is None else snapshots, strict=False):
+        for date, counts in zip(dates, snapshots or repeat(self.counts), strict=False):
+            self.counts = counts
             staged = place.parent / "staged"
             staged.mkdir()
             keys = self.measuring(replace(first, date=date))(run, staged)

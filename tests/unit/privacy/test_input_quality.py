@@ -77,7 +77,7 @@ def test_shares_that_cannot_be_are_refused(tmp_path: Path, changes: dict[str, An
 def test_intervals_of_parts_cover(
     budget: PureDP | ZCDP, truth: tuple[int, ...], names: tuple[str, ...], runs: int
 ) -> None:
-    """Exact bounds at 1e-3, of a fixed key: 3000 runs catch 1.96 standard errors, which hold 93.7 % of one Laplace draw.
+    """Exact bounds at 1e-3, of a fixed key: 3000 runs catch 1.96 standard errors, which hold 93.7 % of a Laplace draw.
 
     Other draws share the quantile's code; a part of the sum that is mixed up covers nothing like 95 %.
     """
