@@ -19,7 +19,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-import pyarrow.dataset as pa_dataset
 import pyarrow.parquet as pa_parquet
 
 from dplib.errors import ConfigError, IntegrityError
@@ -96,6 +95,9 @@ def read_table(
     paths = [directory / f"{name}.parquet" for name in sorted(blocks)] or sorted(directory.glob("*.parquet"))
     if not paths or not all(path.is_file() for path in paths):
         raise IntegrityError(f"table {directory.name} must have its files in {directory.parent}, got none or too few")
+    # Imported here: it loads pandas, which costs every Python worker of Spark half a second and no worker reads tables.
+    import pyarrow.dataset as pa_dataset
+
     try:
         source = pa_dataset.dataset([str(path) for path in paths], format="parquet")
         known = set(source.schema.names)

@@ -37,7 +37,7 @@ def rows_of(spark: SparkSession, graph: SimpleGraph, n_partitions: int) -> DataF
 
 @pytest.fixture(
     params=[
-        ("dense", 2, 7),
+        ("dense", 2, 3),
         pytest.param(("dense", 4, 1), marks=pytest.mark.slow),
         pytest.param(("sparse", 4, 2), marks=pytest.mark.slow),
         ("empty", 2, 1),

@@ -24,7 +24,7 @@ def frame_of() -> PointFrame:
     return design_of(settings_of("grid", {"epsilon": 1})).frame
 
 
-@pytest.mark.parametrize(("n_partitions", "few"), [(1, 32), (2, 32), (7, 3)])
+@pytest.mark.parametrize(("n_partitions", "few"), [(2, 32), (4, 3)])
 def test_totals_are_those_of_one_block(
     spark: Any, n_partitions: int, few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

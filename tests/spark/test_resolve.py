@@ -1,5 +1,5 @@
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,6 +19,9 @@ from dplib.spark.rows.resolve import judge_rows, resolve_rows
 from dplib.spark.rows.row_domain import RULES, RowDomain
 from dplib.spark.rows.timestamps import has_zone
 from tests.spark.rows import BAD_DAYS, BAD_ITEMS, BAD_QUANTITIES, BAD_UNITS, FIRST_DAY, ITEMS, N_DAYS, settings
+from tests.support.interpreted import interpreting
+
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 EVENT = EventPrivacySettings.model_validate({"unit": "event", "budget": {"epsilon": 1}, "max_quantity": 5})
 TEXT = "day string, name string, quantity string, unit string"
@@ -29,12 +32,37 @@ def section(**given: Any) -> Input:
     return Input(path="rows", columns=Columns(day="d", item="i"), **given)
 
 
-def judge(spark: SparkSession, rows: Sequence[tuple[str | None, ...]]) -> list[tuple[str | None, int | None]]:
-    """For each row, in the order of one partition, the rule that drops it and its quantity."""
+Judged = Mapping[tuple[str | None, ...], tuple[str | None, int | None]]
+GOOD = (GOOD_DAY, "naan", "2", "u1")
+QUANTITIES = {
+    "-5": 0, "-Infinity": 0, "-0.0": 0, "0.99": 0, "1e-3": 0, "2.7": 2, " 3 ": 3, "\t4\r": 4, "5": 5, "6": 5,
+    "1e400": 5, "Infinity": 5, "999999999999999999999999": 5,
+}  # fmt: skip
+FIRST_RULES = [
+    ("x", "x", "x", ""),
+    ("x", "x", "x", "u"),
+    ("24/02/2020 00:00", "x", "x", "u"),
+    (GOOD_DAY, "x", "x", "u"),
+]
+WRITTEN = {" naan\t": None, "\ufeffnaan": None, "Naan": RULES[3], "na an": RULES[3], 'the "hot" one': None}
+
+
+def one_value(place: int, value: str | None) -> tuple[str | None, ...]:
+    """A good row with another value at one place."""
+    return (*GOOD[:place], value, *GOOD[place + 1 :])
+
+
+@pytest.fixture(scope="module")
+def judged(spark: SparkSession) -> Judged:
+    """For each row of text, the rule that drops it and its quantity; compiled, as users' rows are judged."""
+    values = {0: BAD_DAYS, 1: (*BAD_ITEMS, *WRITTEN), 2: (*BAD_QUANTITIES, *QUANTITIES), 3: BAD_UNITS}
+    rows = [GOOD, *FIRST_RULES, *(one_value(place, value) for place, own in values.items() for value in own)]
     source, privacy = settings()
-    frame = spark.createDataFrame(rows, TEXT).coalesce(1)
-    judged = judge_rows(frame, source, privacy, RowDomain(FIRST_DAY, N_DAYS, ITEMS)).collect()
-    return [(None if row["failed"] is None else RULES[row["failed"]], row["quantity"]) for row in judged]
+    with interpreting(spark, wanted=False):
+        frame = spark.createDataFrame(rows, TEXT).coalesce(1)
+        found = judge_rows(frame, source, privacy, RowDomain(FIRST_DAY, N_DAYS, ITEMS)).collect()
+    told = [(None if row["failed"] is None else RULES[row["failed"]], row["quantity"]) for row in found]
+    return dict(zip(rows, told, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -47,40 +75,31 @@ def judge(spark: SparkSession, rows: Sequence[tuple[str | None, ...]]) -> list[t
     ],
 )
 def test_every_bad_value_fails_its_rule(
-    spark: SparkSession, place: int, values: tuple[str | None, ...], rules: set[str]
+    judged: Judged, place: int, values: tuple[str | None, ...], rules: set[str]
 ) -> None:
-    good = (GOOD_DAY, "naan", "2", "u1")
-    rows = [good, *((*good[:place], value, *good[place + 1 :]) for value in values)]
-    found = judge(spark, rows)
-    assert found[0] == (None, 2)
-    assert {rule for rule, _ in found[1:]} == rules
+    assert judged[GOOD] == (None, 2)
+    assert {judged[one_value(place, value)][0] for value in values} == rules
 
 
-def test_quantities_are_cut_to_the_cap_and_rounded_down(spark: SparkSession) -> None:
-    expected = {
-        "-5": 0, "-Infinity": 0, "-0.0": 0, "0.99": 0, "1e-3": 0, "2.7": 2, " 3 ": 3, "\t4\r": 4, "5": 5, "6": 5,
-        "1e400": 5, "Infinity": 5, "999999999999999999999999": 5,
-    }  # fmt: skip
-    found = judge(spark, [(GOOD_DAY, "naan", text, "u1") for text in expected])
-    assert found == [(None, quantity) for quantity in expected.values()]
+def test_quantities_are_cut_to_the_cap_and_rounded_down(judged: Judged) -> None:
+    assert {text: judged[one_value(2, text)] for text in QUANTITIES} == {
+        text: (None, quantity) for text, quantity in QUANTITIES.items()
+    }
 
 
-def test_a_row_is_dropped_by_the_first_rule_that_it_fails(spark: SparkSession) -> None:
-    rows = [("x", "x", "x", ""), ("x", "x", "x", "u"), ("24/02/2020 00:00", "x", "x", "u"), (GOOD_DAY, "x", "x", "u")]
-    assert [rule for rule, _ in judge(spark, rows)] == [RULES[0], RULES[1], RULES[2], RULES[3]]
+def test_a_row_is_dropped_by_the_first_rule_that_it_fails(judged: Judged) -> None:
+    assert [judged[row][0] for row in FIRST_RULES] == [RULES[0], RULES[1], RULES[2], RULES[3]]
 
 
-def test_names_are_trimmed_and_then_equal(spark: SparkSession) -> None:
-    rows = [(GOOD_DAY, text, "1", "u") for text in (" naan\t", "\ufeffnaan", "Naan", "na an", 'the "hot" one')]
-    assert [rule for rule, _ in judge(spark, rows)] == [None, None, RULES[3], RULES[3], None]
+def test_names_are_trimmed_and_then_equal(judged: Judged) -> None:
+    assert {text: judged[one_value(1, text)][0] for text in WRITTEN} == WRITTEN
 
 
 def test_typed_quantities(spark: SparkSession) -> None:
     texts = spark.sql("SELECT DATE'2020-01-01' AS day, 'a' AS name, explode(array('NaN','inf','-inf','2.9',NULL)) AS q")
-    for kind in ("double", "float"):
-        frame = texts.select("day", "name", F.col("q").cast(kind).alias("quantity"))
-        resolved = resolve_rows(frame, section(), EVENT, RowDomain(dt.date(2020, 1, 1), 1, ["a"]))
-        assert sorted(row["quantity"] for row in resolved.collect()) == [0, 2, 5]
+    frame = texts.select("day", "name", F.col("q").cast("float").alias("quantity"))
+    resolved = resolve_rows(frame, section(), EVENT, RowDomain(dt.date(2020, 1, 1), 1, ["a"]))
+    assert sorted(row["quantity"] for row in resolved.collect()) == [0, 2, 5]
 
 
 def test_packages_count_on_their_days_only(spark: SparkSession) -> None:
@@ -95,11 +114,11 @@ def test_packages_count_on_their_days_only(spark: SparkSession) -> None:
     frame = spark.createDataFrame(
         [(day, name) for day in days for name in ("meal", "snack")], "day string, name string"
     )
-    resolved = resolve_rows(frame, section(), EVENT, domain)
+    rows = judge_rows(frame, section(), EVENT, domain).collect()
     # "meal" changed its contents on day 3 and was off the menu on day 2.
-    assert count_cells(resolved, 6, 3).T.tolist() == [[1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1]]
-    judged = judge_rows(frame, section(), EVENT, domain).where(F.col("failed").isNotNull())
-    assert {(row["day"], RULES[row["failed"]]) for row in judged.collect()} == {
+    counted = sorted((row["row_type"], row["day"]) for row in rows if row["failed"] is None)
+    assert counted == [(0, 0), (0, 1), *((1, day) for day in range(1, 6)), (2, 3), (2, 4), (2, 5)]
+    assert {(row["day"], RULES[row["failed"]]) for row in rows if row["failed"] is not None} == {
         (0, "name is valid on the day"),
         (2, "name is valid on the day"),
     }
@@ -131,8 +150,10 @@ INSTANTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kathmandu", "Pacific/Apia"])
-@pytest.mark.parametrize("typed", [False, True])
+@pytest.mark.parametrize(
+    ("zone", "typed"),
+    [("America/New_York", False), ("Asia/Kathmandu", False), ("Pacific/Apia", True)],
+)
 def test_instants_fall_on_the_day_of_the_fixed_zone(spark: SparkSession, zone: str, typed: bool) -> None:
     first = dt.date(2020, 1, 1)
     expected = [(dt.datetime.fromisoformat(text).astimezone(ZoneInfo(zone)).date() - first).days for text in INSTANTS]
@@ -155,13 +176,16 @@ def test_what_has_no_zone_falls_on_the_day_that_is_written(spark: SparkSession) 
     frame = spark.createDataFrame([(text, "a") for text in written], "day string, name string").coalesce(1)
     domain = RowDomain(dt.date(2011, 12, 29), 4000, ["a"])
     expected = [(dt.date.fromisoformat(text[:10]) - domain.first_day).days for text in written]
-    for session_zone in ("Pacific/Apia", "America/Sao_Paulo"):
+    source = section(timezone="Asia/Tokyo", date_format="yyyy-MM-dd HH:mm")
+    for session_zone, kind in (
+        ("Pacific/Apia", "string"),
+        ("America/Sao_Paulo", "string"),
+        ("Pacific/Apia", "timestamp_ntz"),
+    ):
         spark.conf.set("spark.sql.session.timeZone", session_zone)
         try:
-            for day in (F.col("day"), F.col("day").cast("timestamp_ntz")):
-                source = section(timezone="Asia/Tokyo", date_format="yyyy-MM-dd HH:mm")
-                resolved = resolve_rows(frame.withColumn("day", day), source, EVENT, domain)
-                assert [row["day"] for row in resolved.collect()] == expected
+            moments = frame.withColumn("day", F.col("day").cast(kind))
+            assert [row["day"] for row in resolve_rows(moments, source, EVENT, domain).collect()] == expected
         finally:
             spark.conf.set("spark.sql.session.timeZone", "UTC")
 
@@ -172,11 +196,12 @@ def test_no_date_can_stop_a_run(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(text, "a") for text in texts], "day string, name string")
     assert [row["day"] for row in resolve_rows(frame, section(), EVENT, domain).collect()] == [1]
     far = spark.sql("SELECT explode(array(-9223372036854775807, 9223372036854775807)) AS t, 'a' AS name")
-    for kind in ("timestamp", "timestamp_ntz", "date"):
-        moments = far.select(F.timestamp_micros("t").cast(kind).alias("day"), "name")
-        assert resolve_rows(moments, section(timezone="Pacific/Apia"), EVENT, domain).count() == 0
+    far = far.withColumn("t", F.timestamp_micros("t"))
     first = spark.sql("SELECT date_from_unix_date(CAST(-2147483648 AS INT)) AS day, 'a' AS name")
-    assert resolve_rows(first, section(), EVENT, domain).count() == 0
+    kinds = {kind: far.select(F.col("t").cast(kind).alias("day"), "name") for kind in ("timestamp", "timestamp_ntz")}
+    kinds["date"] = far.select(F.col("t").cast("date").alias("day"), "name").union(first)
+    for moments in kinds.values():
+        assert resolve_rows(moments, section(timezone="Pacific/Apia"), EVENT, domain).collect() == []
 
 
 def test_has_zone() -> None:
@@ -184,7 +209,7 @@ def test_has_zone() -> None:
     assert not any(has_zone(pattern) for pattern in ("yyyy-MM-dd HH:mm", "yyyy'Z'", "HH'O''clock'"))
 
 
-def test_takeaway_orders_equal_pandas(spark: SparkSession, shared: Path) -> None:
+def test_takeaway_orders_equal_pandas(compiled: SparkSession, shared: Path) -> None:
     path = shared / "data" / "retail" / "restaurant-1-orders.csv"
     source = Input(
         path=str(path),
@@ -200,7 +225,7 @@ def test_takeaway_orders_equal_pandas(spark: SparkSession, shared: Path) -> None
     expected = np.zeros((n_days, len(names)), np.int64)
     items = table["ItemName"][kept].map({name: i for i, name in enumerate(names)})
     np.add.at(expected, (day[kept], items), table["Quantity"][kept].clip(0, 5))
-    rows = open_rows(spark, source, Path())
+    rows = open_rows(compiled, source, Path())
     counts = count_cells(resolve_rows(rows, source, EVENT, RowDomain(first, n_days, names)), n_days, len(names))
     np.testing.assert_array_equal(counts, expected)
     assert expected.sum() > 10_000

@@ -3,6 +3,7 @@
 import datetime as dt
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,13 +17,17 @@ from dplib.config.edge_input import EdgeInput
 from dplib.config.event_input import Columns, Input
 from dplib.errors import SchemaError
 from dplib.spark.graphs.edges import open_edges
+from dplib.spark.rows import input_files
+from dplib.spark.rows.column_hints import missing_column
 from dplib.spark.rows.input_files import count_long_lines
 from dplib.spark.rows.inspection import Inspection, RuleCount
 from dplib.spark.rows.read import open_rows
 from tests.spark.reading import HEADER, rows, source, write
 
+pytestmark = pytest.mark.usefixtures("interpreted")
 
-def test_no_line_of_text_fails_or_swallows_others(spark: SparkSession, tmp_path: Path) -> None:
+
+def test_no_line_of_text_fails_or_swallows_others(compiled: SparkSession, tmp_path: Path) -> None:
     odd = [
         "," * 1_100_000,  # more fields than any parser takes
         "x" * 1_500_000,
@@ -34,7 +39,7 @@ def test_no_line_of_text_fails_or_swallows_others(spark: SparkSession, tmp_path:
         "\u2028\u0085,\ufeff",
     ]
     write(tmp_path, {"in": HEADER + "2024-01-01,first\n" + "\n".join(odd) + "\n2024-01-04,last\n"})
-    found = rows(spark, tmp_path)
+    found = rows(compiled, tmp_path)
     assert ("2024-01-01", "first") in found
     assert ("2024-01-04", "last") in found
     assert ("2024-01-02", "unclosed") in found
@@ -46,14 +51,14 @@ def test_lines_may_end_as_they_like(spark: SparkSession, tmp_path: Path) -> None
     assert rows(spark, tmp_path) == [("2024-01-01", "a"), ("2024-01-02", "b")]
 
 
-def test_a_line_of_json_is_at_most_one_row(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_line_of_json_is_at_most_one_row(compiled: SparkSession, tmp_path: Path) -> None:
     good = json.dumps({"day": "2024-01-01", "item": "a"})
     lines = [
         good, f"[{good},{good}]", f"[{good},{{broken", '{"day":' + "[" * 3_000 + "]" * 3_000 + "}",
         '{"day":1' + "0" * 5_000 + "}", '{"day":"cut', "null", good,
     ]  # fmt: skip
     write(tmp_path, {"in": "\n".join(lines)})
-    found = rows(spark, tmp_path, format="json")
+    found = rows(compiled, tmp_path, format="json")
     assert len(found) == len(lines)
     assert found.count(("2024-01-01", "a")) == 2
     assert found.count((None, None)) == len(lines) - 2
@@ -65,21 +70,31 @@ def test_lines_that_are_passed_over_for_their_length_are_told(
 ) -> None:
     given = EdgeInput.model_validate({"path": "in", "format": kind}) if kind == "snap" else source(format=kind)
     for end in ("\n", "\r\n"):
-        for length, told in ((limit - 2, 0), (limit - 1, 1), (limit + 1, 1)):
-            write(tmp_path, {"in": end.join(["day", "x" * length, "y", ""])})
-            assert count_long_lines(spark, given, tmp_path) == told
+        lines = ["x" * length for length in (limit - 2, limit - 1, limit + 1)]
+        write(tmp_path, {"in": end.join(["day", *lines, "y", ""])})
+        assert count_long_lines(spark, given, tmp_path) == 2
+
+
+def test_no_format_s_limit_is_longer_than_what_the_line_reader_holds() -> None:
+    assert max(input_files.LINE_LIMITS.values()) < input_files._MAX_HELD
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "snap"])
-def test_no_other_row_decides_whether_a_long_line_counts(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_no_other_row_decides_whether_a_long_line_counts(
+    kind: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # All lengths are an eighth of the true ones: what matters is which is longer.
+    monkeypatch.setattr(input_files, "_MAX_HELD", input_files._MAX_HELD // 8)
+    limits = {name: limit // 8 for name, limit in input_files.LINE_LIMITS.items()}
+    monkeypatch.setattr(input_files, "LINE_LIMITS", limits)
     # Files are cut into tasks by their sizes; pieces of these lines, their beginnings or ends, would be rows.
     row = {"csv": "2024-01-02,a", "json": '{"day": "2024-01-02", "item": "a"}', "snap": "2 3"}[kind]
     other = {"csv": "2024-01-01,a", "json": '{"day": "2024-01-01", "item": "a"}', "snap": "0 1"}[kind]
-    blank = " " * 17_000_000
-    lines = [blank + row, row + blank, 2 * blank + row] + ([blank[:3_000_000] + row] * 9 if kind != "json" else [])
+    blank = " " * (17_000_000 // 8)
+    lines = [blank + row, row + blank, 2 * blank + row] + ([blank[:375_000] + row] * 9 if kind != "json" else [])
     given = EdgeInput.model_validate({"path": "in", "format": kind}) if kind == "snap" else source(format=kind)
     header = [HEADER.strip()] if kind == "csv" else []
-    for before in (0, 1, 20_000, 80_000):
+    for before in (0, 1, 10_000):
         write(tmp_path, {"in": "\n".join([*header, *[other] * before, *lines, other, ""])})
         found = open_edges(spark, given, tmp_path) if kind == "snap" else open_rows(spark, given, tmp_path)
         assert found.count() == before + 1
@@ -128,6 +143,11 @@ def test_files_that_would_be_left_out_are_a_refusal(
     write(tmp_path, dict.fromkeys(files, HEADER + "2024-01-01,a\n"))
     with pytest.raises(SchemaError, match=r"^input.path must name (files, or folders|what Spark can open)"):
         open_rows(spark, source(), tmp_path)
+
+
+def test_files_in_all_folders_are_read_where_that_is_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+    files = ("in/a.csv", "in/sub/deeper/b.csv", "in/site=1/b.csv", "in/site=1/sub/b.csv")
+    write(tmp_path, dict.fromkeys(files, HEADER + "2024-01-01,a\n"))
     options = {"header": "true", "recursiveFileLookup": "true"}
     assert rows(spark, tmp_path, options=options) == [("2024-01-01", "a")] * len(files)
 
@@ -208,24 +228,37 @@ def test_headers_of_one_folder_must_be_equal(spark: SparkSession, tmp_path: Path
 
 
 @pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["Day", "item"], "its columns are Day, item: did you mean Day.*Capitals count"),
+        (["day;item"], 'holds semicolons: set input.options.sep to ";"'),
+        (["day\titem"], r'holds tabs: set input.options.sep to "\\t"'),
+        (["days", "item"], "its columns are days, item: did you mean days"),
+        (["when", "item"], "its columns are when, item$"),
+        (["d\0a\0y\0", "\0i\0t\0e\0m\0"], "UTF-16 text"),
+        (["PAR1\x15\x04\x15\x10"], "the file is Parquet: set input.format to parquet"),
+        (['{"day": "2024-01-01"', ' "item": "a"}'], "the file is JSON: set input.format to json"),
+        (["PK\x03\x04\x14\0\x06\0"], "a workbook or an archive"),
+    ],
+)
+def test_each_wrong_header_has_its_own_sentence(names: list[str], said: str) -> None:
+    told = missing_column("day", "day", names, ",")
+    assert re.search(rf"^input.columns.day must name one column of the input, got day.*{said}", told)
+    assert told.isprintable()
+
+
+@pytest.mark.parametrize(
     ("data", "said"),
     [
-        ("Day,item\nx,a\n", "its columns are Day, item: did you mean Day.*Capitals count"),
         (" day ,item\nx,a\n", 'its columns are " day ", item: did you mean " day ", with the blanks'),
         ("day,item,day\nx,a,b\n", r"which stands 2 times among its columns \(day, item, day\)"),
         ("day;item\nx;a\n", 'holds semicolons: set input.options.sep to ";"'),
-        ("day\titem\nx\ta\n", r'holds tabs: set input.options.sep to "\\t"'),
-        ("days,item\nx,a\n", "its columns are days, item: did you mean days"),
-        ("when,item\nx,a\n", "its columns are when, item$"),
         ("day,item\nx,a\n".encode("utf-16"), "UTF-16 text"),
-        ("day,item\nx,a\n".encode("utf-16-le"), "UTF-16 text"),
-        (b"PAR1\x15\x04\x15\x10\nday,item\n", "the file is Parquet: set input.format to parquet"),
-        ('{"day": "2024-01-01", "item": "a"}\n', "the file is JSON: set input.format to json"),
         (gzip.compress(b"day,item\nx,a\n", mtime=0), "the file is compressed"),
-        (b"PK\x03\x04\x14\x00\x06\x00", "a workbook or an archive"),
     ],
+    ids=["blanks", "twice", "semicolons", "UTF-16", "gzip"],
 )
-def test_each_wrong_header_has_its_own_sentence(
+def test_the_first_line_of_a_file_without_the_column_is_told(
     data: str | bytes, said: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     write(tmp_path, {"in": data})
@@ -246,18 +279,14 @@ def test_columns_that_differ_in_capitals_or_stand_twice_elsewhere_are_read(spark
     assert rows(spark, tmp_path, path="json", format="json") == [("2024-01-01", "a")]
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
-def test_the_configurations_folder_is_no_pattern(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_the_configurations_folder_is_no_pattern(spark: SparkSession, tmp_path: Path) -> None:
     base = tmp_path / "report [2024] {x}*?"
-    base.mkdir()
-    table = pa.table({"day": ["2024-01-01"], "item": ["a"]})
-    {
-        "csv": lambda: write(base, {"a [1].csv": HEADER + "2024-01-01,a\n"}),
-        "json": lambda: write(base, {"a [1].json": '{"day": "2024-01-01", "item": "a"}'}),
-        "parquet": lambda: pq.write_table(table, base / "a [1].parquet"),
-    }[kind]()
-    for path in (f"a [1].{kind}", f"a*.{kind}", "."):
-        assert rows(spark, base, path=path, format=kind) == [("2024-01-01", "a")]
+    write(base, {"a [1].csv": HEADER + "2024-01-01,a\n"})
+    for path in ("a [1].csv", "a*.csv", "."):
+        assert rows(spark, base, path=path) == [("2024-01-01", "a")]
+    # Footers are read at other places than rows are.
+    pq.write_table(pa.table({"day": ["2024-01-01"], "item": ["a"]}), base / "b [1].parquet")
+    assert rows(spark, base, path="b [1].parquet", format="parquet") == [("2024-01-01", "a")]
 
 
 def test_tables_kept_as_text_are_refused(spark: SparkSession, tmp_path: Path) -> None:

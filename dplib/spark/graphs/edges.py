@@ -148,11 +148,11 @@ def inspect_edges(judged: DataFrame, domain: VertexDomain, largest_degree: int |
     with quiet_spark_errors("inspect the edges"):
         by_rule = {row["failed"]: row["count"] for row in judged.groupBy("failed").count().collect()}
         values = dropped_values(judged, EDGE_RULES) if set(by_rule) - {None} else {}
-        edges = _edges(judged)
-        n_edges = edges.count()
-        degrees = degrees_of(edges)
+        # The sum of all degrees is twice the number of edges.
         above = F.lit(0) if largest_degree is None else F.sum((F.col("count") > largest_degree).cast("long"))
-        named = degrees.agg(F.count("*"), F.coalesce(above, F.lit(0))).collect()[0]
+        sums = [F.coalesce(each, F.lit(0)) for each in (above, F.sum("count"))]
+        named = degrees_of(_edges(judged)).agg(F.count("*"), *sums).collect()[0]
+    n_edges = named[2] // 2
     by_rule[len(EDGE_RULES) - 1] = by_rule.get(None, 0) - n_edges
     counts = rule_counts(EDGE_RULES, by_rule, n_edges)
     if largest_degree is not None:

@@ -30,6 +30,7 @@ Which day a moment falls on: `dplib.spark.rows.timestamps`.
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -50,6 +51,7 @@ _IS_NAME = (
     f" OR contains(name, {literal(2 * KEY_SEPARATOR)}))"
 )
 """Whether a row names something: none of its item columns is null or empty."""
+_WINDOW = [pa.field(name, pa.int32()) for name in ("first", "end", "row_type")]
 _JUDGED = ("unit", "day_text", "day_text", "name", "name", "number_text")
 """Which text each rule judges."""
 MAX_HELD = 2.0**53
@@ -163,12 +165,11 @@ def _is_on(window: str) -> str:
 
 def _constraint_table(rows: DataFrame, domain: RowDomain, fold: Sequence[Fold] | None) -> DataFrame:
     """Each name with its menu: its window, or a list of windows where some name has several."""
-    window = pa.struct([("first", pa.int32()), ("end", pa.int32()), ("row_type", pa.int32())])
-    windows = [
-        [dict(zip(("first", "end", "row_type"), entry, strict=True)) for entry in m] for m in domain.daily.values()
-    ]
-    one = domain.has_one_window
-    menu = pa.array([each[0] for each in windows], window) if one else pa.array(windows, pa.list_(window))
+    own = list(domain.daily.values())
+    columns = np.array([window for menu in own for window in menu], np.int32).reshape(-1, len(_WINDOW))
+    menu = pa.StructArray.from_arrays([pa.array(column) for column in columns.T.copy()], fields=_WINDOW)
+    if not domain.has_one_window:
+        menu = pa.ListArray.from_arrays(np.cumsum([0, *map(len, own)], dtype=np.int32), menu)
     table = pa.table({"name": pa.array(folded(domain.daily, fold, "names of items and packages")), "menu": menu})
     return rows.sparkSession.createDataFrame(table)
 
