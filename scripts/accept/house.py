@@ -2,7 +2,6 @@
 
 import ast
 import io
-import json
 import re
 import subprocess
 import sys
@@ -18,7 +17,8 @@ from statistics import median
 import grimp
 import networkx as nx
 
-from scripts.accept.claims import Check, Result, at_most
+from scripts.accept.claims import Check, Result
+from scripts.accept.speed import suite
 from tests.support.every_job import JOBS
 from tests.support.golden import recorded
 from tests.support.stored_releases import used
@@ -37,9 +37,6 @@ acceptance (76).
 420 of them data of tests, which are YAML now).
 16 to 18: of the commits of theirs from 55dcbef to 3fa6049.
 """
-SUITE = 1_050.0
-"""Seconds of processor time of `make test` at commit 6c77765."""
-RECORD = ROOT / "build" / "suite.json"
 GOLDEN = ("golden", "kmeans_golden", "minimum_cuts_golden", "network_golden", "range_golden")
 SAME = 10
 """Equal lines in a row that may not stand in two jobs."""
@@ -201,16 +198,6 @@ def sixth_job() -> Iterator[Result]:
     lines = sum(path.read_text(encoding="utf-8").count("\n") for path in files)
     claim = f"lines of the sixth job, which the tests plan, run, ask, verify and rehearse ({len(files)} files)"
     yield Result(claim, "1 to 400", f"{lines}", 0 < lines <= 400)
-
-
-def suite() -> Iterator[Result]:
-    """What `make test` recorded of itself when it last ran."""
-    claim = "processor time of make test"
-    if not RECORD.is_file():
-        yield Result(claim, f"<= {SUITE:g} s", "no record: run make test", None)
-        return
-    found = json.loads(RECORD.read_text())
-    yield at_most(f"{claim}, {found['tests']:,} tests at {found['commit']}", float(found["seconds"]), SUITE, " s")
 
 
 CHECKS: tuple[Check, ...] = (golden, stored, rooms, no_any_at_the_seam, sizes, twice, sixth_job, suite)

@@ -1,6 +1,7 @@
 """Acceptance of speed: what ``make bench`` and ``make bench-peers`` recorded on this machine, against its targets.
 
-Records: `scripts.bench.speed`, `scripts.peers`. That stored measurements and kept rows are byte-equal is tested here.
+Records: `scripts.bench.speed`, `scripts.peers`, and what ``make test`` wrote down of itself. That stored
+measurements and kept rows are byte-equal is tested here.
 """
 
 import json
@@ -13,6 +14,7 @@ from scripts.accept.runs import ROOT
 from scripts.bench.counted_rows import UNITS
 from scripts.bench.speed import RECORD
 from scripts.peers.record import paired_ratio, stored
+from tests.support.processor_time import RECORD as SUITE
 
 TARGETS: dict[str, dict[str, float]] = {
     "commands": {"--help": 0.5, "ledger show": 0.8, "query": 0.8, "plan": 1.2},
@@ -32,6 +34,7 @@ CLAIMS = {
     "days": "ten days by --dates, {} to ten single runs",
 }
 
+SUITE_SECONDS = 480.0
 
 SAME_BYTES = (
     *(f"tests/jobs/test_{name}golden.py" for name in ("", "range_", "network_", "minimum_cuts_", "kmeans_")),
@@ -85,4 +88,15 @@ def unit_of(part: str, name: str) -> str:
     return " s" if part in ("commands", "warm", "rows") and "those before" not in name else ""
 
 
-CHECKS: tuple[Check, ...] = (recorded, beside_tumult, same_bytes)
+def suite() -> Iterator[Result]:
+    """What `make test` recorded of itself when it last ran."""
+    claim, file = "processor time of make test", ROOT / "build" / SUITE
+    if not file.is_file():
+        yield Result(claim, f"<= {SUITE_SECONDS:g} s", "no record: run make test", None)
+        return
+    found = json.loads(file.read_text(encoding="utf-8"))
+    claim = f"{claim}, {found['tests']:,} tests at {found['commit']}"
+    yield at_most(claim, float(found["seconds"]), SUITE_SECONDS, " s")
+
+
+CHECKS: tuple[Check, ...] = (recorded, beside_tumult, same_bytes, suite)
