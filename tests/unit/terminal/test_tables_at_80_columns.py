@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -72,6 +72,7 @@ def test_long_names_are_folded_between_words_and_dates_never() -> None:
     assert {word for word in name.split() if any(word in line for line in lines)} == set(name.split())
 
 
+@settings(max_examples=30)
 @given(
     st.lists(st.lists(st.text("ab cd_", max_size=30), min_size=7, max_size=7), max_size=4),
     st.integers(0, 10**12),

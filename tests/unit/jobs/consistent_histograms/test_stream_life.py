@@ -74,8 +74,10 @@ def test_a_run_reads_the_files_of_the_days_of_the_nodes_that_close(
     days = [whole.design.date(day).isoformat() for day in range(whole.design.config.domain.n_days)]
     assert whole.source(Input).path == [f"{day}.csv" for day in days]
     for number, date in enumerate(days):
-        prepared = shop.prepared(date)
         _, first = stream_measure.closing(whole.design, number)
+        if first == number and number % 7:
+            continue  # of the days that close nothing but themselves one in seven is enough
+        prepared = shop.prepared(date)
         assert prepared.source(Input).path == [f"{day}.csv" for day in days[first : number + 1]]
         assert prepared.key == whole.key  # one stream
 

@@ -87,7 +87,7 @@ def test_where_no_cap_binds_all_rows_count_in_any_order(tmp_path: Path, no_noise
     counts = np.full((7, 3), 4)
     events = new_stream(tmp_path / "events", **WEEK)
     events.counts = counts
-    events.measure(*days(*range(7)))
+    events.drawn(*days(*range(7)))
     for number, order in enumerate((range(7), [6, 2, 0, 1, 5, 4, 3])):
         shop = new_customers(tmp_path / str(number), **WEEK)
         shop.lines = lines
