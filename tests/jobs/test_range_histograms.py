@@ -271,6 +271,7 @@ def test_groups_of_a_table_add_up(tmp_path: Path) -> None:
     histogram = {"histogram__groups": groups, "histogram__groupings": [["region"], []]}
     more = {"queries": ["bin", "total"], "tree": "auto", "privacy__budget": {"epsilon": 60}}
     visits = new_visits(tmp_path, **histogram, **more, measure={"shares": [1, 1, 1]})
+    visits.set(histogram__edges__width=5)
     (tmp_path / "sites.csv").write_text("site,region\nnorth,hills\nsouth,hills\neast,coast\n", encoding="utf-8")
     release = visits.run().release
     table = read_table(release / "published").to_pandas().pivot(index="group", columns="bin", values="count")
