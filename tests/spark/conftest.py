@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.interpreted import interpreting
+from tests.support.interpreted import interpreting, planning_once
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,8 +21,15 @@ def interpreted(spark: "SparkSession") -> "Iterator[None]":
         yield
 
 
+@pytest.fixture(scope="module")
+def planned_once(spark: "SparkSession") -> "Iterator[None]":
+    """Queries are planned once in a module that uses this; for a test that takes `compiled` as users' queries are."""
+    with planning_once(spark):
+        yield
+
+
 @pytest.fixture
 def compiled(spark: "SparkSession") -> "Iterator[SparkSession]":
-    """The session as users have it: expressions are compiled."""
-    with interpreting(spark, wanted=False):
+    """The session as users have it: expressions are compiled, queries planned anew between tasks."""
+    with interpreting(spark, wanted=False), planning_once(spark, wanted=False):
         yield spark

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 _PLANNED_ONCE = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+_PLANNED_AGAIN = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "3"}
 
 
 @contextmanager
@@ -19,9 +20,12 @@ def interpreting(spark: "SparkSession", wanted: bool = True) -> "Iterator[SparkS
 
 
 @contextmanager
-def planning_once(spark: "SparkSession") -> "Iterator[SparkSession]":
-    """Let a session plan each query once, with one task a shuffle: planning after each takes a quarter of a run."""
-    with _having(spark, _PLANNED_ONCE):
+def planning_once(spark: "SparkSession", wanted: bool = True) -> "Iterator[SparkSession]":
+    """Let a session plan each query once, with one task a shuffle: planning after each takes a quarter of a run.
+
+    Where this is not wanted: plan as users' sessions do, with several tasks.
+    """
+    with _having(spark, _PLANNED_ONCE if wanted else _PLANNED_AGAIN):
         yield spark
 
 

@@ -28,7 +28,7 @@ from dplib.config.edge_input import EdgeInput, VertexDomain
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.graphs.graph_files import open_graph_file
-from dplib.spark.rows.inspection import Inspection, RuleCount, dropped_values, rule_counts
+from dplib.spark.rows.inspection import Inspection, RuleCount, rule_counts, totals_by_rule
 from dplib.spark.rows.read import NUMBER_TYPES, open_columns
 from dplib.spark.rows.resolve import text_sql
 
@@ -146,18 +146,18 @@ def inspect_edges(judged: DataFrame, domain: VertexDomain, largest_degree: int |
         DplibError: if Spark fails otherwise.
     """
     with quiet_spark_errors("inspect the edges"):
-        by_rule = {row["failed"]: row["count"] for row in judged.groupBy("failed").count().collect()}
-        values = dropped_values(judged, EDGE_RULES) if set(by_rule) - {None} else {}
-        # The sum of all degrees is twice the number of edges.
+        found, values = totals_by_rule(judged, EDGE_RULES)
+        degrees = degrees_of(_edges(judged))
         above = F.lit(0) if largest_degree is None else F.sum((F.col("count") > largest_degree).cast("long"))
-        sums = [F.coalesce(each, F.lit(0)) for each in (above, F.sum("count"))]
-        named = degrees_of(_edges(judged)).agg(F.count("*"), *sums).collect()[0]
-    n_edges = named[2] // 2
+        sums = (F.coalesce(total, F.lit(0)) for total in (above, F.sum("count")))
+        n_named, n_above, n_ends = degrees.agg(F.count("*"), *sums).collect()[0]
+    by_rule = {rule: row["rows"] for rule, row in found.items()}
+    n_edges = n_ends // 2
     by_rule[len(EDGE_RULES) - 1] = by_rule.get(None, 0) - n_edges
     counts = rule_counts(EDGE_RULES, by_rule, n_edges)
     if largest_degree is not None:
-        counts.append(RuleCount("the degree is within the bound", named[0] - named[1], named[1]))
-    return Inspection(counts, values, hints=isolated_hint(domain, named[0]), changing=frozenset({counts[-1].rule}))
+        counts.append(RuleCount("the degree is within the bound", n_named - n_above, n_above))
+    return Inspection(counts, values, hints=isolated_hint(domain, n_named), changing=frozenset({counts[-1].rule}))
 
 
 def degrees_of(edges: DataFrame) -> DataFrame:

@@ -28,7 +28,7 @@ from dplib.config.edge_input import VertexDomain, WeightSettings
 from dplib.graphs.edges import MAX_TOTAL_WEIGHT, Graph, canonical
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.graphs.edges import EDGE_RULES, isolated_hint, judge_edges
-from dplib.spark.rows.inspection import Inspection, Loss, RuleCount, dropped_values, rule_counts
+from dplib.spark.rows.inspection import Inspection, Loss, RuleCount, rule_counts, totals_by_rule
 from dplib.spark.rows.resolve import MAX_HELD, number_sql, text_sql
 
 WEIGHT_RULES = (*EDGE_RULES[:-1], "the weight is a number", "the weight is within its range")
@@ -144,18 +144,13 @@ def inspect_weighted_edges(
         DplibError: if Spark fails otherwise.
     """
     with quiet_spark_errors("inspect the edges"):
-        totals = judged.groupBy("failed").agg(
-            F.count("*").alias("rows"),
-            F.sum(F.col("changed").cast("long")).alias("changed"),
-            F.sum("held").alias("held"),
-            F.sum(F.col("weight").cast("double")).alias("weight"),
-        )
-        by_rule = {row["failed"]: row for row in totals.collect()}
-        values = dropped_values(judged, WEIGHT_RULES) if set(by_rule) - {None} else {}
+        whole = {"changed": "long", "held": "double", "weight": "double"}
+        sums = (F.sum(F.col(name).cast(kind)).alias(name) for name, kind in whole.items())
+        by_rule, values = totals_by_rule(judged, WEIGHT_RULES, *sums)
         kept = judged.where(F.col("failed").isNull())
         pairs = kept.groupBy("source", "target").agg(_total(domain, weights, pair_cap).alias("weight"))
         n_pairs, n_named, counted = _pairs_and_vertices(pairs)
-    dropped = {rule: row["rows"] for rule, row in by_rule.items() if rule is not None}
+    dropped: dict[int | None, int] = {rule: row["rows"] for rule, row in by_rule.items()}
     mine = by_rule.get(None)
     n_kept, changed = (mine["rows"], mine["changed"]) if mine else (0, 0)
     changing = frozenset({WEIGHT_RULES[-1]} if weights.outside == "clamp" else ())

@@ -23,7 +23,7 @@ from dplib.errors import SchemaError
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.points.point_batches import has_unit, point_numbers
 from dplib.spark.rows.contributions import Batches
-from dplib.spark.rows.inspection import Inspection, RuleCount, dropped_values, rule_counts
+from dplib.spark.rows.inspection import Inspection, RuleCount, rule_counts, totals_by_rule
 from dplib.spark.rows.read import KEY_TYPES, NUMBER_TYPES, open_columns
 from dplib.spark.rows.resolve import number_sql, text_sql
 
@@ -118,12 +118,9 @@ def inspect_points(rows: DataFrame, frame: PointFrame, max_rows: int) -> Inspect
     with_unit = "unit" in rows.columns
     judged = judge_points(rows, frame)
     with quiet_spark_errors("inspect the rows"):
-        grouped = judged.groupBy("failed").agg(F.count("*").alias("rows"), F.sum("outside").alias("outside"))
-        by_rule = {row["failed"]: row for row in grouped.collect()}
-        values = dropped_values(judged, POINT_RULES) if set(by_rule) - {None} else {}
+        by_rule, values = totals_by_rule(judged, POINT_RULES, F.sum("outside").alias("outside"))
         n_kept, clipped = (by_rule[None]["rows"], by_rule[None]["outside"]) if None in by_rule else (0, 0)
-        dropped = {index: row["rows"] for index, row in by_rule.items() if index is not None}
-        found = rule_counts(POINT_RULES, dropped, n_kept)
+        found = rule_counts(POINT_RULES, {rule: row["rows"] for rule, row in by_rule.items()}, n_kept)
         found.append(RuleCount(INSIDE, n_kept - clipped, clipped))
         if with_unit:
             kept = judged.where("failed is null").groupBy("unit").agg(F.least(F.count("*"), F.lit(max_rows)).alias("n"))

@@ -18,7 +18,7 @@ from dplib.config.sections import EventPrivacySettings
 from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.rows.bins import BIN_RULES, judge_values
-from dplib.spark.rows.inspection import Inspection, Loss, RuleCount, dropped_values, rule_counts
+from dplib.spark.rows.inspection import Inspection, Loss, RuleCount, rule_counts, totals_by_rule
 from dplib.spark.rows.row_domain import RULES, RowDomain
 from dplib.spark.rows.wide import by_cell, judge_events
 
@@ -60,8 +60,9 @@ def _with_undeclared(found: Inspection, judged: DataFrame, place: int, listed: s
     """The same with the rows that count as other, and the most frequent of their names, as a rule at a place."""
     rows = judged.where(F.col("failed").isNull() & F.col("undeclared").isNotNull())
     with quiet_spark_errors("inspect the rows"):
-        n_rows = rows.count()
-        values = dropped_values(rows.select(F.lit(0).alias("failed"), F.col("undeclared").alias("shown")), [listed])
+        shown = rows.select(F.lit(0).alias("failed"), F.col("undeclared").alias("shown"))
+        by_rule, values = totals_by_rule(shown, [listed])
+    n_rows = by_rule[0]["rows"] if by_rule else 0
     rule = RuleCount(listed, found.rules[place - 1].kept - n_rows, n_rows)
     rules = [*found.rules[:place], rule, *found.rules[place:]]
     return replace(found, rules=rules, values=found.values | values, changing=found.changing | {listed})
@@ -125,13 +126,8 @@ def inspect_judged(
     has_quantity = "clamped" in judged.columns
     clamped = F.col("clamped").cast("long") if has_quantity else F.lit(0)
     with quiet_spark_errors("inspect the rows"):
-        totals = judged.groupBy("failed").agg(
-            F.count("*").alias("rows"),
-            F.sum(clamped).alias("clamped"),
-            F.sum((F.col("quantity") > 0).cast("long")).alias("positive"),
-        )
-        by_rule = {row["failed"]: row for row in totals.collect()}
-        values = dropped_values(judged, rules) if set(by_rule) - {None} else {}
+        positive = F.sum((F.col("quantity") > 0).cast("long")).alias("positive")
+        by_rule, values = totals_by_rule(judged, rules, F.sum(clamped).alias("clamped"), positive)
         counted = judged.where(F.col("failed").isNull())
         has_unit = "unit" in judged.columns
         caps = _cap_counts(counted, max_rows, max_rows_per_day) if has_unit else []
@@ -139,9 +135,9 @@ def inspect_judged(
     kept = by_rule[None]["rows"] if None in by_rule else 0
     result = rule_counts(rules, {index: row["rows"] for index, row in by_rule.items() if index is not None}, kept)
     if has_quantity:
-        outside, positive = (by_rule[None]["clamped"], by_rule[None]["positive"]) if None in by_rule else (0, 0)
+        outside, n_positive = (by_rule[None]["clamped"], by_rule[None]["positive"]) if None in by_rule else (0, 0)
         result.append(RuleCount(IN_QUANTITY_CAP, kept - outside, outside))
-        result.append(RuleCount(POSITIVE, positive, kept - positive))
+        result.append(RuleCount(POSITIVE, n_positive, kept - n_positive))
     return Inspection(result + caps, values, losses, changing=frozenset({IN_QUANTITY_CAP}))
 
 

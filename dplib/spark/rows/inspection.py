@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from dplib.errors import SchemaError
@@ -101,22 +101,35 @@ def rule_counts(rules: Sequence[str], dropped: Mapping[int | None, int], n_kept:
     return found
 
 
-def dropped_values(judged: DataFrame, rules: Sequence[str]) -> dict[str, list[DroppedValue]]:
-    """The most frequent values that each rule drops, equally frequent ones in the order of their text. NOT PRIVATE.
+def totals_by_rule(
+    judged: DataFrame, rules: Sequence[str], *sums: Column
+) -> tuple[dict[int | None, Row], dict[str, list[DroppedValue]]]:
+    """Rows by the first rule that they fail, and the most frequent values that each rule drops. NOT PRIVATE.
 
     Args:
         judged: columns failed (index of the rule, null where a row counts) and shown (text of what it judged).
         rules: names of the rules.
+        sums: sums over the rows, each named.
+
+    Returns:
+        by index, None where rows count: ``rows`` and the sums, where there are such rows; and by rule its values,
+        equally frequent ones in the order of their text. Cost: one pass.
     """
-    counted = judged.where(F.col("failed").isNotNull()).groupBy("failed", "shown").agg(F.count("*").alias("rows"))
-    order = Window.partitionBy("failed").orderBy(F.desc("rows"), F.col("shown"))
-    top = counted.withColumn("place", F.row_number().over(order)).where(F.col("place") <= MAX_VALUES)
-    found: dict[str, list[DroppedValue]] = {}
+    shown = F.when(F.col("failed").isNotNull(), F.col("shown")).alias("shown")
+    counted = judged.groupBy("failed", shown).agg(F.count("*").alias("rows"), *sums)
+    of_rule = Window.partitionBy("failed")
+    place = F.row_number().over(of_rule.orderBy(F.desc("rows"), F.col("shown")))
+    totals = [F.sum(name).over(of_rule).alias(name) for name in counted.columns[2:]]
     # Bytes: a table's text need not be valid UTF-8.
-    rows = top.select("failed", F.col("shown").cast("binary"), "rows", "place").collect()
-    for row in sorted(rows, key=lambda row: (row["failed"], row["place"])):
-        found.setdefault(rules[row["failed"]], []).append(DroppedValue(shown_text(row["shown"]), row["rows"]))
-    return found
+    text = F.col("shown").cast("binary").alias("shown")
+    top = counted.select("failed", text, F.col("rows").alias("n"), place.alias("place"), *totals)
+    found: dict[int | None, Row] = {}
+    values: dict[str, list[DroppedValue]] = {}
+    for row in sorted(top.where(F.col("place") <= MAX_VALUES).collect(), key=lambda row: row["place"]):
+        found[row["failed"]] = row
+        if row["failed"] is not None:
+            values.setdefault(rules[row["failed"]], []).append(DroppedValue(shown_text(row["shown"]), row["n"]))
+    return found, values
 
 
 def shown_text(value: bytes | bytearray | None) -> str:

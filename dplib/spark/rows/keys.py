@@ -26,7 +26,7 @@ from dplib.randomness.keyed import Key
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.rows.contributions import Batches, priorities
 from dplib.spark.rows.fold import fold_columns
-from dplib.spark.rows.inspection import Inspection, RuleCount, dropped_values, rule_counts
+from dplib.spark.rows.inspection import Inspection, RuleCount, rule_counts, totals_by_rule
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.read import KEY_TYPES, open_columns
 from dplib.spark.rows.resolve import first_failed, text_sql
@@ -90,8 +90,8 @@ def inspect_keys(rows: DataFrame, max_keys: int) -> Inspection:
     """Count rows from `open_keys` by rule, and the different keys of units that the cap takes. NOT PRIVATE."""
     judged = judge_keys(rows)
     with quiet_spark_errors("inspect the rows"):
-        by_rule = {row["failed"]: row["count"] for row in judged.groupBy("failed").count().collect()}
-        values = dropped_values(judged, KEY_RULES) if set(by_rule) - {None} else {}
+        totals, values = totals_by_rule(judged, KEY_RULES)
+        by_rule = {rule: row["rows"] for rule, row in totals.items()}
         found = rule_counts(KEY_RULES, by_rule, by_rule.get(None, 0))
         if "unit" in judged.columns:
             pairs = judged.where(F.col("failed").isNull()).select("unit", "key").distinct()
