@@ -13,6 +13,7 @@ from dplib.release.chosen_table import ChosenRows
 from dplib.spark.rows import chosen_rows
 from dplib.spark.rows.chosen_rows import choose_rows
 
+pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 Row = tuple[int, int, int, str]
 SCHEMA = "day int, row_type int, quantity long, unit string"
 CAPS = Caps(5, 2)
@@ -52,7 +53,7 @@ def by_kernel(rows: list[Row], table: pa.Table, days: range, key: bytes) -> tupl
     return counts, ChosenRows.of(pa.table(columns, names=["unit", "entry", "copies"]))
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 7])
+@pytest.mark.parametrize("partitions", [1, 4])
 def test_counts_and_choice_are_those_of_the_kernel(
     spark: SparkSession, secret: bytes, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, partitions: int
 ) -> None:
@@ -77,9 +78,9 @@ def test_counts_and_choice_are_those_of_the_kernel(
     assert (counts.any(), added.num_rows) == (False, 0)
 
 
-def test_no_plan_shows_the_key_or_a_pseudonym(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_plan_shows_the_key_or_a_pseudonym(compiled: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     key = b"KEYKEYKEYKEYKEYKEY"
-    frame = spark.createDataFrame([(0, 0, 1, "u")], SCHEMA)
+    frame = compiled.createDataFrame([(0, 0, 1, "u")], SCHEMA)
     _, table = choose_rows(frame, NOTHING, range(6), TYPES, CAPS, key)
     chosen_rows.taken_rows(frame, table, range(6), TYPES, CAPS, key).explain(extended=True)
     plan = capsys.readouterr().out

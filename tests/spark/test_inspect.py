@@ -13,7 +13,7 @@ from dplib.spark.rows.inspect import inspect_rows, inspect_values
 from dplib.spark.rows.inspection import Inspection, RuleCount
 from dplib.spark.rows.row_domain import RULES, RowDomain
 from tests.spark.rows import FIRST_DAY, ITEMS, N_DAYS, Row, bound_oracle, random_rows, resolve_oracle, settings
-from tests.support.interpreted import interpreting
+from tests.support.interpreted import interpreting, planning_once
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 DOMAIN = RowDomain(FIRST_DAY, N_DAYS, ITEMS)
@@ -25,7 +25,7 @@ TEXT = "day string, name string, quantity string, unit string"
 def random_report(spark: SparkSession) -> Inspection:
     """Random rows with both caps of a unit, inspected as users inspect theirs: with compiled expressions."""
     source, privacy = settings(max_rows=6, max_rows_per_day=2)
-    with interpreting(spark, wanted=False):
+    with interpreting(spark, wanted=False), planning_once(spark, wanted=False):
         return inspect_rows(spark.createDataFrame(ROWS, TEXT), source, privacy, DOMAIN)
 
 
