@@ -75,6 +75,10 @@ def test_lines_that_are_passed_over_for_their_length_are_told(
         assert count_long_lines(spark, given, tmp_path) == 2
 
 
+OPEN_COST = "spark.sql.files.openCostInBytes"
+"""Counts as a file's length where Spark decides how long a task's part is."""
+
+
 def test_no_format_s_limit_is_longer_than_what_the_line_reader_holds() -> None:
     assert max(input_files.LINE_LIMITS.values()) < input_files._MAX_HELD
 
@@ -87,6 +91,7 @@ def test_no_other_row_decides_whether_a_long_line_counts(
     monkeypatch.setattr(input_files, "_MAX_HELD", input_files._MAX_HELD // 8)
     limits = {name: limit // 8 for name, limit in input_files.LINE_LIMITS.items()}
     monkeypatch.setattr(input_files, "LINE_LIMITS", limits)
+    spark.conf.set(OPEN_COST, str(2**22 // 8))
     # Files are cut into tasks by their sizes; pieces of these lines, their beginnings or ends, would be rows.
     row = {"csv": "2024-01-02,a", "json": '{"day": "2024-01-02", "item": "a"}', "snap": "2 3"}[kind]
     other = {"csv": "2024-01-01,a", "json": '{"day": "2024-01-01", "item": "a"}', "snap": "0 1"}[kind]
@@ -94,10 +99,13 @@ def test_no_other_row_decides_whether_a_long_line_counts(
     lines = [blank + row, row + blank, 2 * blank + row] + ([blank[:375_000] + row] * 9 if kind != "json" else [])
     given = EdgeInput.model_validate({"path": "in", "format": kind}) if kind == "snap" else source(format=kind)
     header = [HEADER.strip()] if kind == "csv" else []
-    for before in (0, 1, 10_000):
-        write(tmp_path, {"in": "\n".join([*header, *[other] * before, *lines, other, ""])})
-        found = open_edges(spark, given, tmp_path) if kind == "snap" else open_rows(spark, given, tmp_path)
-        assert found.count() == before + 1
+    try:
+        for before in (0, 1, 10_000):
+            write(tmp_path, {"in": "\n".join([*header, *[other] * before, *lines, other, ""])})
+            found = open_edges(spark, given, tmp_path) if kind == "snap" else open_rows(spark, given, tmp_path)
+            assert found.count() == before + 1
+    finally:
+        spark.conf.unset(OPEN_COST)
 
 
 @pytest.mark.parametrize("encoding", ["UTF-8", "ISO-8859-1", "US-ASCII"])
