@@ -14,6 +14,7 @@ from dplib.config.event_input import Columns, Input
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.rows.read import open_rows
 
+pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 DAY = dt.date(2024, 1, 1)
 COLUMNS = Columns(day="day", item="item", quantity="n", unit="unit")
 
@@ -62,12 +63,12 @@ def test_what_is_written_after_opening_is_not_read(spark: SparkSession, tmp_path
     assert sorted(tuple(row) for row in frame.collect()) == expected(rows(0))
 
 
-def test_an_empty_table_and_a_column_that_came_later(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_empty_table_and_a_column_that_came_later(compiled: SparkSession, tmp_path: Path) -> None:
     DeltaTable.create(tmp_path / "empty", rows(0).schema)
-    assert opened(spark, tmp_path / "empty") == []
+    assert opened(compiled, tmp_path / "empty") == []
     write_deltalake(tmp_path / "grown", rows(0).drop_columns(["n"]))
     write_deltalake(tmp_path / "grown", rows(3), mode="append", schema_mode="merge")
-    assert [row[2] for row in opened(spark, tmp_path / "grown")] == [None, None, None, 3, 4, 5]
+    assert [row[2] for row in opened(compiled, tmp_path / "grown")] == [None, None, None, 3, 4, 5]
 
 
 def test_what_cannot_be_opened_is_a_schema_error(spark: SparkSession, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from functools import reduce
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from dplib.errors import ConfigError
 from dplib.spark.rows.resolve import number_sql
@@ -18,7 +19,9 @@ from dplib.spark.rows.timestamps import (
     with_day_number,
 )
 from tests.spark.reading import source
+from tests.support.interpreted import interpreting
 
+pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 NUMBERS = ["5", "+5", "-5.", ".5", "5e2", "1E-3", " 7 ", "1e400", "05", "Infinity", "-inf"]
 NO_NUMBERS = [
     "5f", "5D", "1F", "2d", "0x5", "2L", "NaN", "nan", "infin", "++inf", "1,000", "1_0", "0x1p3", "٣", "", ".", "e5",
@@ -26,8 +29,8 @@ NO_NUMBERS = [
 ]  # fmt: skip
 
 
-def test_only_plain_decimal_numbers_are_numbers(spark: SparkSession) -> None:
-    texts = spark.createDataFrame([(text,) for text in NUMBERS + NO_NUMBERS], "t string")
+def test_only_plain_decimal_numbers_are_numbers(compiled: SparkSession) -> None:
+    texts = compiled.createDataFrame([(text,) for text in NUMBERS + NO_NUMBERS], "t string")
     found = [row[0] for row in texts.selectExpr(number_sql("t", "string")).collect()]
     assert found == [float(text) for text in NUMBERS] + [None] * len(NO_NUMBERS)
 
@@ -85,14 +88,20 @@ def test_known_patterns_are_read_by_position_as_by_spark(pattern: str, spark: Sp
     good = form.format(2024, 2, 29, "23:59:59")
     texts += [f"+{good}", f"+0{good}", good[:-1], f"{good}x", f"{good}\n", good.replace("2", "\u0662"), good.lower()]
     frame = spark.createDataFrame([(text,) for text in texts], "t string")
-    assert frame.where(f"{plain_date('t', pattern)} IS NOT NULL").count() > 30
-    for first, n_days in ((dt.date(1, 1, 1), 3_652_059), (dt.date(2024, 2, 1), 29)):
+    frame = frame.selectExpr("t", f"{plain_date('t', pattern)} IS NOT NULL AS is_plain")
+    windows = ((dt.date(1, 1, 1), 3_652_059), (dt.date(2024, 2, 1), 29))
+    for place, (first, n_days) in enumerate(windows):
         # In brackets the same pattern is left to Spark.
-        both = [source(date_format=each) for each in (pattern, f"[{pattern}]")]
-        frames = [with_day_number(frame, "t", "string", each, first, n_days) for each in both]
-        by_position, by_spark = ([row["day_number"] for row in each.collect()] for each in frames)
-        assert by_position == by_spark
-        assert n_days > 29 or {None, OUTSIDE, 28} <= set(by_spark)
+        for name, each in (("position", pattern), ("spark", f"[{pattern}]")):
+            numbered = with_day_number(frame, "t", "string", source(date_format=each), first, n_days)
+            frame = numbered.select(*frame.columns, F.col("day_number").alias(f"{name}{place}"))
+    # Dates as they are written, and those whose parts are put in order, are compiled once each.
+    with interpreting(spark, wanted=pattern not in ("yyyy-MM-dd", "dd/MM/yyyy")):
+        rows = frame.collect()
+    assert sum(row["is_plain"] for row in rows) > 30
+    for place in range(len(windows)):
+        assert [row[f"position{place}"] for row in rows] == [row[f"spark{place}"] for row in rows]
+    assert {None, OUTSIDE, 28} <= {row["spark1"] for row in rows}
 
 
 @pytest.mark.parametrize("as_written", ["false", "true"])
