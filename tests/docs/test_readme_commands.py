@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from dplib.cli.main import app
 from scripts import make_data, readme
+from tests.support.interpreted import interpreting, planning_once
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,7 +42,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def test_every_command_runs(place: Path, spark: "SparkSession") -> None:
+@pytest.fixture(scope="module")
+def quick(spark: "SparkSession") -> Iterator[None]:
+    """What the commands compute is looked at elsewhere."""
+    with interpreting(spark), planning_once(spark):
+        yield
+
+
+@pytest.mark.usefixtures("quick")
+def test_every_command_runs(place: Path) -> None:
     runner, release = CliRunner(), ""
     assert {line.split()[0] for line in COMMANDS} >= {"example", "plan", "run", "query", "verify", "ledger", "guide"}
     for line in COMMANDS:
