@@ -33,7 +33,7 @@ from dplib.workflow.offer import Offer
 from dplib.workflow.publication import without_page
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys, secret_of
 from dplib.workflow.stream import Measure, measure_day, publish_version, version_of
-from tests.support.jobs import SETTINGS, Shop, new_place
+from tests.support.jobs import SETTINGS, Outcome, Shop, dplib, new_place
 
 FIRST = dt.date(2026, 1, 26)
 STREAM: dict[str, Any] = {name: deepcopy(value) for name, value in SETTINGS.items() if name != "tree"} | {
@@ -152,6 +152,11 @@ class StreamShop(Shop):
 
         return publish_version(prepared.open_ledger(), run, prepared.output, prepared.publish_hash(run), publish)
 
+    def close(self) -> Outcome:
+        """End the stream by the command, without a page of its last version."""
+        with without_page():
+            return dplib("stream", "close", "--config", str(self.config), "--why", "over")
+
     def write(self, prepared: PreparedJob[Design], run: MeasuredRun, directory: Path) -> None:
         """Write a version, without its page."""
         resources = Resources(prepared, SILENT)
@@ -164,8 +169,8 @@ class StreamShop(Shop):
 def new_stream(folder: Path, **changes: object) -> StreamShop:
     """A stream that is ready but for its counts, which are random small ones of three weeks from a Monday on."""
     shop = new_place(StreamShop, folder, STREAM, "10", **changes)
-    n_days = shop.prepared().design.config.domain.n_days
-    shop.counts = np.random.default_rng(7).poisson(20, (n_days, 3)).astype(np.int64)
+    first, last = map(dt.date.fromisoformat, shop.settings["stream"]["horizon"])
+    shop.counts = np.random.default_rng(7).poisson(20, ((last - first).days + 1, 3)).astype(np.int64)
     return shop
 
 

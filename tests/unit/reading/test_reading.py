@@ -91,6 +91,7 @@ def _on_counts(release: Release, truth: np.ndarray, noise: np.ndarray, patch: py
 def test_intervals_of_shapes_hold_the_truth(releases: dict[str, Release], monkeypatch: pytest.MonkeyPatch) -> None:
     release, rng = releases["range-histograms"], np.random.default_rng(3)
     design: Any = quantiles.design_of(release.path, release.manifest)
+    monkeypatch.setattr(quantiles, "design_of", lambda *_: design)  # read once, not for each of three hundred answers
     tree, n = design.strategy.tree, design.bins.n_bins
     inside = (tree.lo[:, None] <= np.arange(n)) & (np.arange(n) < tree.hi[:, None])
     known = np.isfinite(design.variance)
@@ -100,7 +101,7 @@ def test_intervals_of_shapes_hold_the_truth(releases: dict[str, Release], monkey
     at, middle = design.bins.edges, (design.bins.edges[:-1] + design.bins.edges[1:]) / 2
     median = int(np.searchsorted(np.cumsum(truth), truth.sum() / 2))
     held = {"quantile": 0, "mean": 0, "share": 0}
-    for noise in rng.multivariate_normal(np.zeros(n), covariance, 200):
+    for noise in rng.multivariate_normal(np.zeros(n), covariance, 100):
         opened = _on_counts(release, truth, noise, monkeypatch)
         for name, shape, low, high in (
             ("quantile", opened.quantile(0.5), at[median], at[median + 1]),
@@ -109,8 +110,8 @@ def test_intervals_of_shapes_hold_the_truth(releases: dict[str, Release], monkey
         ):
             held[name] += bool(shape["low"][0] <= low and high <= shape["high"][0])
             assert shape["low"][0] <= shape["estimate"][0] <= shape["high"][0]
-    assert min(held.values()) >= 180
-    assert held["share"] < 200
+    assert min(held.values()) >= 90  # intervals of 80 % would hold 80, give or take 4
+    assert held["share"] < 100
     ratio = opened.share(0, 4).iloc[0]
     weights = (np.arange(n) < 4) - ratio["estimate"]
     assert ratio["std_error"] == pytest.approx((weights @ covariance @ weights) ** 0.5 / (truth + noise).sum())

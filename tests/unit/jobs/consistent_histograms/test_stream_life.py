@@ -24,7 +24,7 @@ def test_a_closed_stream_takes_no_more_days_and_all_of_it_is_final(tmp_path: Pat
     assert run.state is RunState.PUBLISHED
     with pytest.raises(ConfigError, match="reservation without a measurement"):
         shop.ledger.void(run, "no")
-    outcome = dplib("stream", "close", "--config", str(shop.config), "--why", "over")
+    outcome = shop.close()
     assert outcome.code == 0, outcome.err
     version = outcome.release
     assert set(read_table(version / "estimates", ["status"]).column("status").to_pylist()) == {"final"}
@@ -49,7 +49,7 @@ def test_plan_and_verify_speak_of_a_stream_s_day(tmp_path: Path) -> None:
     assert [planned(date)["existing_state"] for date in days(0, 1)] == ["published", "reserved"]
     verified = [dplib("verify", "--config", str(shop.config), "--date", date).code for date in days(0, 1)]
     assert verified == [0, 1]
-    assert dplib("stream", "close", "--config", str(shop.config), "--why", "over").code == 0
+    assert shop.close().code == 0
     refused = shop.command("plan", "--date", days(1)[0])
     assert refused.code == 2
     assert "--date must name a day of an open stream" in refused.err
@@ -99,7 +99,7 @@ def test_other_publish_settings_make_final_numbers_anew_and_a_version_is_never_r
 def test_a_stream_is_closed_whose_first_weeks_were_never_measured(tmp_path: Path) -> None:
     shop = new_stream(tmp_path)
     before = shop.day(*days(*range(7, 14)))
-    outcome = dplib("stream", "close", "--config", str(shop.config), "--why", "over")
+    outcome = shop.close()
     assert outcome.code == 0, outcome.err
     assert content(outcome.release / "published") == content(before / "published")
 
@@ -120,7 +120,7 @@ def test_what_is_lost_or_changed_of_a_version_is_made_anew(tmp_path: Path) -> No
     shutil.rmtree(version)
     version = shop.day(days(9)[0])
     damage("estimates/top-00001.parquet")  # the page says what was revised
-    outcome = dplib("stream", "close", "--config", str(shop.config), "--why", "over")
+    outcome = shop.close()
     assert outcome.code == 0, outcome.err
     assert content(outcome.release / "published").items() >= whole.items()
 

@@ -135,16 +135,15 @@ def test_what_a_crash_left_beside_a_day_in_its_place_is_removed(tmp_path: Path) 
 def test_a_close_that_dies_is_finished_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shop = new_stream(tmp_path)
     shop.day(days(0)[0])
-    words = ("stream", "close", "--config", str(shop.config), "--why", "over")
 
     def full(*_: object) -> None:
         raise DplibError("killed")
 
     with monkeypatch.context() as patch:
         patch.setattr(stream_module, "place_version", full)
-        assert dplib(*words).code == 1
+        assert shop.close().code == 1
     assert shop.ledger.runs("counts")[0].is_closed
-    closed = dplib(*words)
+    closed = shop.close()
     assert closed.code == 0, closed.err
     assert shop.entries()[2:] == ["reserve", "day", "publish", "end", "publish"]
 

@@ -21,7 +21,7 @@ from dplib.release.manifest import load_manifest, version_as_of
 from dplib.release.tables import read_table
 from dplib.workflow import stream as stream_module
 from dplib.workflow.stream import measure_day
-from tests.support.jobs import content, dplib
+from tests.support.jobs import content
 from tests.support.stream_shop import StreamShop, days, new_stream, noisy_counts, snapshots
 
 CHANGING = [
@@ -151,7 +151,7 @@ def test_a_closed_stream_publishes_a_week_with_a_hole_from_its_own_measurement(t
         levels = ["2 weeks", "week", "day"]
         shop = new_stream(tmp_path / str(seed), constraints=[], publish=publish, stream__levels=levels)
         shop.measure(*days(*np.random.default_rng(seed).permutation([*range(3), *range(5, 14), 20]).tolist()))
-        outcome = dplib("stream", "close", "--config", str(shop.config), "--why", "over")
+        outcome = shop.close()
         assert outcome.code == 0, outcome.err
         closed.append((content(outcome.release / "estimates"), content(outcome.release / "published")))
         manifest = load_manifest(outcome.release)

@@ -120,7 +120,7 @@ def test_the_table_is_private_and_goes_with_the_last_day_or_the_end(tmp_path: Pa
     other = table_of(shop)
     assert len(other.names) == len(other.lying()) == 1
     assert not set(other.names) & set(table.names)
-    outcome = dplib("stream", "close", "--config", str(shop.config), "--why", "over")
+    outcome = shop.close()
     assert outcome.code == 0, outcome.err
     assert not other.folder.exists()
     assert not shop.ledger.audit()
