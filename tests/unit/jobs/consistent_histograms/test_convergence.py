@@ -19,8 +19,8 @@ from tests.support.strategies import paper_problem
         ({}, ""),
         ({"max_rounds": 3}, "3 rounds, .*by .*: raise it or publish.solver.tol"),
         ({"max_rounds": 3, "accept_unconverged": True}, ""),
-        ({"acceleration": "none"}, "500 rounds, .*: leave publish.solver.acceleration out, or raise it"),
-        ({"acceleration": "none", "max_rounds": 5000}, ""),
+        ({"acceleration": "none", "tol": 1e-11}, "500 rounds, .*: leave publish.solver.acceleration out, or raise it"),
+        ({"acceleration": "none", "tol": 1e-11, "max_rounds": 5000}, ""),
         ({"acceleration": "none", "tol": 0.5}, ""),
     ],
 )
