@@ -17,14 +17,17 @@ Cost: that of one estimate.
 References: A. Bjorck, "Numerical Methods for Least Squares Problems", SIAM 1996, section 1.1 (covariance of estimates).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.compiled import compiled
-from dplib.consistency.choose import solve
+from dplib.consistency.choose import solve, solver_of
 from dplib.consistency.problem import ConsistencyProblem
+from dplib.consistency.series_classes import series_classes
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.estimates.tree_blue import downward, tree_gains, upward
 from dplib.estimates.tree_blue_deep import deep_gains, tree_blue_deep
@@ -97,33 +100,48 @@ def _to_measured(
             asked[node] = 0.0
 
 
-def series_coefficients(
-    tree: IntervalTree,
-    variance: FloatArray,
-    day_constraints: Sequence[DayConstraints],
-    weights: FloatArray,
-    lo: int,
-    hi: int,
-) -> FloatArray:
-    """The same where constraints link the series of a day, by the cheapest exact solver, shape (n_nodes, n_series).
+class SeriesCoefficients:
+    """The same where constraints link the series of a day, by the cheapest exact solver.
+
+    What answers whose cells are measured have in common is worked out with the first of them.
 
     Args:
         tree: the tree.
-        variance: shape (n_nodes, n_series), ``inf`` where not measured.
+        variance: shape (n_nodes, n_series), ``inf`` where not measured; may be a broadcast view.
         day_constraints: consecutive day constraints that cover all days.
-        weights: of the series in the answer, shape (n_series,).
-        lo: first day.
-        hi: one past the last.
     """
-    nodes, asked = tree.leaf_nodes[lo:hi], np.flatnonzero(weights)
-    known = np.array(variance)
-    cells = np.ix_(nodes, asked)
-    known[cells] = np.where(np.isfinite(known[cells]), known[cells], OPEN * float(known[np.isfinite(known)].max()))
-    noisy = np.zeros(known.shape)
-    noisy[cells] = known[cells] * weights[asked]
-    homogeneous = tuple(daily.homogeneous for daily in day_constraints)
-    found = solve(ConsistencyProblem(tree, noisy, known, homogeneous)).values
-    return _per_variance(found, variance)
+
+    def __init__(self, tree: IntervalTree, variance: FloatArray, day_constraints: Sequence[DayConstraints]) -> None:
+        homogeneous = tuple(daily.homogeneous for daily in day_constraints)
+        self._problem = ConsistencyProblem(tree, np.broadcast_to(0.0, variance.shape), variance, homogeneous)
+
+    @cached_property
+    def n_classes(self) -> int:
+        """Classes of exchangeable series: an answer's work grows with their cube."""
+        return len(series_classes(self._problem.variance, self._problem.day_constraints).first)
+
+    @cached_property
+    def _measured(self) -> Callable[[FloatArray], FloatArray]:
+        return solver_of(replace(self._problem, variance=np.array(self._problem.variance)))
+
+    def of(self, weights: FloatArray, lo: int, hi: int) -> FloatArray:
+        """Coefficients of an answer, shape (n_nodes, n_series).
+
+        Args:
+            weights: of the series in the answer, shape (n_series,).
+            lo: first day.
+            hi: one past the last.
+        """
+        variance, asked = self._problem.variance, np.flatnonzero(weights)
+        cells = np.ix_(self._problem.tree.leaf_nodes[lo:hi], asked)
+        own, noisy = variance[cells], np.zeros(variance.shape)
+        if np.isfinite(own).all():
+            noisy[cells] = own * weights[asked]
+            return _per_variance(self._measured(noisy), variance)
+        known = np.array(variance)
+        known[cells] = np.where(np.isfinite(own), own, OPEN * float(known[np.isfinite(known)].max()))
+        noisy[cells] = known[cells] * weights[asked]
+        return _per_variance(solve(replace(self._problem, noisy=noisy, variance=known)).values, variance)
 
 
 def _per_variance(found: FloatArray, variance: FloatArray) -> FloatArray:

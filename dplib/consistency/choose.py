@@ -4,7 +4,7 @@ The choice never looks at counts, so it can stand in a plan and in a manifest.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -122,3 +122,19 @@ def solve(
     """
     name = choose(problem).name if method == "auto" else method
     return SOLVERS[name](problem, options, progress)
+
+
+def solver_of(problem: ConsistencyProblem) -> Callable[[FloatArray], FloatArray]:
+    """`solve` of many noisy counts of one problem: what settings decide is worked out once.
+
+    Args:
+        problem: the problem; ``noisy`` may hold anything.
+
+    Returns:
+        From noisy counts, finite where measured, to estimates, both of shape (n_nodes, n_series).
+    """
+    name = choose(problem).name
+    if name == "tree_smoother":
+        plan = tree_smoother.classed_plan(problem.tree, problem.variance, problem.day_constraints)
+        return lambda noisy: tree_smoother.smoothed(plan, replace(problem, noisy=noisy).measured)
+    return lambda noisy: SOLVERS[name](replace(problem, noisy=noisy), None, SILENT).values

@@ -10,6 +10,7 @@ Cost: O(n_nodes) an evaluation, some hundreds of them a tree; above `MAX_SEARCHE
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -54,8 +55,14 @@ def question_tree(n_bins: int, asked: Asked, noise: LawName) -> TreeStrategy:
         noise: which law the noise has.
 
     Returns:
-        A strategy named ``questions`` that measures every bin.
+        A strategy named ``questions`` that measures every bin; where it is searched for, equal questions share one.
     """
+    if n_bins > MAX_SEARCHED:
+        return _question_tree(n_bins, tuple(asked), noise)
+    return _searched(n_bins, tuple(asked), noise)
+
+
+def _question_tree(n_bins: int, asked: Asked, noise: LawName) -> TreeStrategy:
     arities = dict.fromkeys(min(arity, n_bins) for arity in (*ARITIES, n_bins) if n_bins > 1)
     trees = [*(kary_tree(n_bins, arity) for arity in arities), blue(n_bins, noise).tree]
     if n_bins > MAX_SEARCHED:
@@ -66,6 +73,10 @@ def question_tree(n_bins: int, asked: Asked, noise: LawName) -> TreeStrategy:
     if n_bins <= MAX_SEARCHED:
         found += [_refined(trees[number], asked, noise) for number in order[:REFINED]]
     return min(found, key=lambda strategy: question_value(strategy, asked))
+
+
+_searched = lru_cache(maxsize=16)(_question_tree)
+"""The same, searched for once in a process: a plan, its run and each of what is tried before it ask again."""
 
 
 def _strategy(tree: IntervalTree, shares: FloatArray, noise: LawName) -> TreeStrategy:

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.equal_rows import pair_classes, row_classes
-from dplib.constraints.day_constraints import DayConstraints, equal
+from dplib.constraints.day_constraints import DayConstraints, SparseFloat, equal
 from dplib.hashing import hashed
 
 
@@ -87,10 +87,14 @@ def series_classes(variance: FloatArray, day_constraints: Sequence[DayConstraint
     rows = variance[:1] if variance.strides[0] == 0 else variance
     of, _ = row_classes(np.ascontiguousarray(rows.T))
     different: list[DayConstraints] = []
+    last: list[SparseFloat] = []
     for daily in day_constraints:
-        if not any(equal(daily.matrix, known.matrix) for known in different[-2:]):
+        # Some matrices are made when they are asked for: once each, and two are kept.
+        matrix = daily.matrix
+        if not any(equal(matrix, known) for known in last):
             different.append(daily)
-            of, _ = pair_classes(of, _column_marks(daily))
+            last = [*last[-1:], matrix]
+            of, _ = pair_classes(of, _column_marks(matrix))
     _, first, size = np.unique(of, return_index=True, return_counts=True)
     found = SeriesClasses(of, first.astype(np.int64), size.astype(np.int64))
     good = all(_same_columns(daily, found) for daily in different)
@@ -98,9 +102,8 @@ def series_classes(variance: FloatArray, day_constraints: Sequence[DayConstraint
     return found if good else SeriesClasses(one_each, one_each, np.ones(len(of), dtype=np.int64))
 
 
-def _column_marks(daily: DayConstraints) -> IntArray:
+def _column_marks(matrix: SparseFloat) -> IntArray:
     """A hash of each series' entries in the equations, shape (n_series,)."""
-    matrix = daily.matrix
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     mark = hashed(hashed(row + 1) ^ matrix.data.view(np.uint64))
     found = np.zeros(matrix.shape[1], dtype=np.uint64)

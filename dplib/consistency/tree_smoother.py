@@ -102,6 +102,15 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
         SolverError: if the measurements leave a count undetermined.
     """
     plan = classed_plan(problem.tree, problem.variance, problem.day_constraints)
+    return Solution(smoothed(plan, problem.measured), "tree_smoother")
+
+
+def smoothed(plan: ClassedPlan, measured: FloatArray) -> FloatArray:
+    """Both passes over counts of shape (n_nodes, n_series), 0 where not measured.
+
+    Raises:
+        SolverError: if the measurements leave a count undetermined.
+    """
     if not plan.identifiable:
         raise SolverError("tree", "determine every count from its measured nodes", "settings that leave some open")
-    return Solution(plan.downward(plan.upward(problem.measured)), "tree_smoother")
+    return plan.downward(plan.upward(measured))

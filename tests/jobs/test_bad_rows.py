@@ -129,9 +129,8 @@ def test_inspect_counts_and_names_them_for_the_owner_only(tmp_path: Path, spark:
     assert content(tmp_path) == before
 
 
-def test_an_unexpected_error_is_named_by_class_and_place_only(
-    tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("rows_in_python")
+def test_an_unexpected_error_is_named_by_class_and_place_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shop = new_shop(tmp_path)
 
     def break_down(*_: object) -> None:

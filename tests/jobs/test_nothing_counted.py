@@ -64,7 +64,7 @@ def counters_of(release: Path) -> dict[str, int]:
 
 
 def test_nothing_counted_is_said_loudly_everywhere(tmp_path: Path, spark: object) -> None:
-    place = made(tmp_path, "consistent-histograms", bad=20, good=0)
+    place = made(tmp_path, "range-histograms", bad=20, good=0)
     found = place.run()
     assert "warning: NOTHING MAY HAVE BEEN COUNTED" in found.err
     manifest, page, said = shown_everywhere(found.release)

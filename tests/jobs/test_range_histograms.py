@@ -225,12 +225,11 @@ def test_layouts_give_the_same_results(tmp_path: Path, spark: SparkSession, monk
     measured = Counter(read_table(many / "measurement", ["group"]).column("group").to_pylist())
     assert measured == dict.fromkeys(names, np.count_nonzero(design.strategy.shares))
     expected = dict(results_on_driver(design, many))
-    for n_partitions in (1, 7):
-        found = dict(results_in_blocks(spark, design, many, n_partitions))
-        assert sorted(found) == sorted(expected)
-        for block, each in found.items():
-            assert np.array_equal(each.estimates, expected[block].estimates)
-            assert np.array_equal(each.counts, expected[block].counts)
+    found = dict(results_in_blocks(spark, design, many, 2))
+    assert sorted(found) == sorted(expected)
+    for block, each in found.items():
+        assert np.array_equal(each.estimates, expected[block].estimates)
+        assert np.array_equal(each.counts, expected[block].counts)
 
 
 def test_both_measurements_have_the_same_bytes(

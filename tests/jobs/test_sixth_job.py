@@ -15,6 +15,7 @@ from tests.support.every_job import ONE_RUN, OWN_SPARK, entries_of
 from tests.support.jobs import ROOT, Shop, content, dplib, new_place, python_process, require_refused, visible
 from tests.support.rows_by_day.config import NAME
 from tests.support.rows_by_day.run import read_days
+from tests.support.rows_in_python import count_in_python
 
 pytestmark = pytest.mark.pictures
 SETTINGS: dict[str, Any] = {
@@ -131,10 +132,12 @@ def test_the_ledger_s_audit_works_its_costs_out_again(made: Visits) -> None:
     assert dplib("ledger", "audit", "--ledger", f"sqlite:///{made.folder}/ledger.db").code == 0
 
 
-def test_a_run_that_breaks_off_is_met_by_a_retry(
-    made: Visits, visits: Visits, spark: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It breaks off before its measurement is recorded, and its retry before its release is."""
+def test_a_run_that_breaks_off_is_met_by_a_retry(made: Visits, visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It breaks off before its measurement is recorded, and its retry before its release is; no Spark counts here."""
+    count_in_python(monkeypatch)
+    for name in ("open_values", "bin_rows", "bound_rows"):
+        monkeypatch.setattr(f"{MODULE}.run.{name}", lambda *_: None)
+    monkeypatch.setattr(f"{MODULE}.run.count_cells", lambda *_: np.arange(10, 141, 10)[None])
     for step in ("record_measurement", "record_published"):
         with monkeypatch.context() as broken:
             broken.setattr(Ledger, step, lambda *_, **__: sys.exit("killed"))

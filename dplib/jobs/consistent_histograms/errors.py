@@ -12,11 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.consistency.answer_coefficients import range_coefficients, series_coefficients
+from dplib.consistency.answer_coefficients import SeriesCoefficients, range_coefficients
 from dplib.consistency.answer_variance import AnswerVariance
 from dplib.consistency.commuting import CommutingPlan
 from dplib.consistency.matrix_free import MatrixFree
-from dplib.consistency.series_classes import series_classes
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.estimates.level_squares import level_squares
 from dplib.jobs.consistent_histograms.design import Design
@@ -72,6 +71,7 @@ class Errors:
         self._ranges: dict[tuple[int, int], FloatArray] = {}
         self._coefficients: dict[tuple[int, int, int], FloatArray] = {}
         self._solvers: dict[int, MatrixFree] = {}
+        self._joined: dict[int, SeriesCoefficients] = {}
         self._solutions: dict[tuple[int, int, int, bytes], tuple[float, list[Draws]]] = {}
 
     @cached_property
@@ -218,12 +218,18 @@ class Errors:
             return draws
         if part.answers is None:
             return self._solved(part, lo, hi, weights)[1]
-        variance = variance_of(design, part.series)
-        n_classes = len(series_classes(variance, part.day_constraints).first)
-        if design.tree.n_nodes * n_classes**3 > MAX_WORK:
+        coefficients = self._series_coefficients(part)
+        if design.tree.n_nodes * coefficients.n_classes**3 > MAX_WORK:
             return None
-        found = series_coefficients(design.tree, variance, part.day_constraints, weights, lo, hi)
-        return self._by_column(found, column_of)
+        return self._by_column(coefficients.of(weights, lo, hi), column_of)
+
+    def _series_coefficients(self, part: _Part) -> SeriesCoefficients:
+        """What all answers of a part have in common."""
+        number = int(part.series[0])
+        if number not in self._joined:
+            variance = variance_of(self._design, part.series)
+            self._joined[number] = SeriesCoefficients(self._design.tree, variance, part.day_constraints)
+        return self._joined[number]
 
     def _by_column(self, coefficients: FloatArray, column_of: IntArray) -> list[Draws]:
         """The draws of coefficients of shape (n_nodes, n), ``column_of`` each series' column of noise."""
