@@ -150,7 +150,7 @@ def test_a_stream_whose_table_is_not_the_newest_can_be_closed_not_continued(tmp_
     if damage == "changed":
         newest.write_bytes(whole)
         shop.day(*days(2))
-    outcome = dplib("stream", "close", "--config", str(shop.config), "--why", "its table is lost")
+    outcome = shop.close()
     assert outcome.code == 0, outcome.err
     assert set(read_table(outcome.release / "estimates", ["status"]).column("status").to_pylist()) == {"final"}
 

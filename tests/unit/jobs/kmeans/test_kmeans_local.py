@@ -32,7 +32,7 @@ def users_of(points: np.ndarray, first: int = 0) -> np.ndarray:
 @pytest.mark.parametrize(("method", "d"), [*((method, 2) for method in LOCAL), ("ldp_tree", 7)])
 def test_stored_reports_are_enough_and_do_not_depend_on_blocks(method: str, d: int, tmp_path: Path) -> None:
     design = design_of(local_settings_of(method, k=3, d=d))
-    for n in (0, 1, 400):
+    for n in (0, 1, 100):
         points = design.frame.to_units(mixture(max(n, 1), d, 4, 1))[:n]
         rows = users_of(points)
         found = []
