@@ -75,6 +75,8 @@ def test_code_of_a_function_whose_callee_changed_in_another_file_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
+    # Two texts of one length within a second: Python would take the first one's bytecode.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     (tmp_path / "calling.py").write_text(
         "from called import inner\nfrom dplib.compiled import compiled\n@compiled\ndef outer(x):\n    return inner(x)\n"
     )
