@@ -44,7 +44,7 @@ class EvenEdges(Section):
 
     def edges(self) -> list[float]:
         """All edges, each the number nearest to the exact one."""
-        # Of a quotient of integers that is the number; a sum of fractions for each edge takes a hundred times as long.
+        # Of a quotient of integers that is the number; a sum of fractions for each edge takes some forty times as long.
         below = lcm(self.start.denominator, self.width.denominator)
         first, step = int(self.start * below), int(self.width * below)
         return [(first + step * k) / below for k in range(int((self.stop - self.start) / self.width) + 1)]
