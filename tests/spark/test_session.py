@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -142,11 +143,14 @@ def test_a_session_of_others_has_its_own_settings_again(spark: SparkSession, mon
 def test_workers_start_with_what_they_need(spark: SparkSession) -> None:
     def look(batches: Batches) -> Batches:
         for batch in batches:
-            frozen = pa.array([gc.get_freeze_count()] * batch.num_rows, pa.int64())
-            yield pa.RecordBatch.from_arrays([frozen], names=["frozen"])
+            seen = {"frozen": [gc.get_freeze_count()] * batch.num_rows, "home": [pyspark.__file__] * batch.num_rows}
+            yield pa.RecordBatch.from_pydict(seen, pa.schema({"frozen": pa.int64(), "home": pa.string()}))
 
+    (seen,) = spark.range(1).mapInArrow(look, "frozen long, home string").collect()
     # Only the process that dplib has workers forked from takes what it loaded out of their search for garbage.
-    assert spark.range(1).mapInArrow(look, "frozen long").collect()[0]["frozen"] > 0
+    assert seen["frozen"] > 0
+    # Compiled modules of the installed package, not those of Spark's archive.
+    assert seen["home"] == pyspark.__file__
 
 
 def test_a_setting_that_decides_counts_is_refused() -> None:

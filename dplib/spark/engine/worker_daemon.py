@@ -6,14 +6,33 @@ after every task.
 """
 
 import gc
+import sys
+from importlib import import_module
+from pathlib import Path
 
-import pandas as pd  # noqa: F401 - pyarrow loads it with the first array that it makes
-import pyspark.worker  # noqa: F401 - loaded for the workers
-from pyspark.daemon import manager
+# pyarrow loads pandas with the first array that it makes.
+_LOADED = ("pandas", "pyspark.worker", "dplib.spark.points.points", "dplib.spark.rows.contributions")
 
-import dplib.spark.points.points
-import dplib.spark.rows.contributions  # noqa: F401 - loaded for the workers
+
+def without_archives(path: list[str]) -> list[str]:
+    """The places of modules without those inside a pyspark that is itself found there: Spark's archives and its jar.
+
+    Spark names them first. They hold the same modules, not compiled, and every worker reads the lists of their files
+    again before its first task.
+    """
+    installed = [Path(place) / "pyspark" for place in path]
+    return [place for place in path if not any(Path(place).is_relative_to(home) for home in installed)]
+
+
+def main() -> None:
+    """Load what workers need, and fork them until Spark closes the input."""
+    sys.path[:] = without_archives(sys.path)
+    sys.path_importer_cache.clear()
+    for name in _LOADED:
+        import_module(name)
+    gc.freeze()
+    import_module("pyspark.daemon").manager()
+
 
 if __name__ == "__main__":
-    gc.freeze()
-    manager()
+    main()
