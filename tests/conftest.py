@@ -21,10 +21,10 @@ settings.load_profile("dplib")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Where `make test` asks for it, write down what the suite costs."""
-    if folder := os.environ.get("DPLIB_SUITE_RECORD"):
+    if record := os.environ.get("DPLIB_SUITE_RECORD"):
         from tests.support.processor_time import ProcessorTime
 
-        config.pluginmanager.register(ProcessorTime(config, Path(folder)), "processor-time")
+        config.pluginmanager.register(ProcessorTime(config, Path(record)), "processor-time")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

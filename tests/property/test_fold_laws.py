@@ -1,4 +1,4 @@
-"""Folding of names: its laws, and that rows in Spark are folded as settings are."""
+"""Folding of names: its laws."""
 
 import sys
 import unicodedata
@@ -6,15 +6,11 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from dplib.config.fold import Fold, fold_key, fold_text, folded
 from dplib.errors import ConfigError
-from dplib.spark.rows.fold import fold_columns
+from tests.support.folding import FOLDS, ODD
 
-FOLDS: tuple[list[Fold], ...] = (["case"], ["spaces"], ["case", "spaces"])
-ODD = "ßẞſtİıΣςσ\u0345\u1fb3\u1e9b\u0323Åﬁǆ \xa0\u2003\u3000\ufeff\x1c\x1f\x85\t\u200b가\u1100\u1161𐐀🍵"
 TEXTS = st.text(st.one_of(st.sampled_from(ODD), st.characters(exclude_categories=["Cs"])))
 
 
@@ -38,22 +34,6 @@ def test_every_character_folds_once() -> None:
     assert [fold_text(each, FOLDS[2]) for each in made] == made
     white = {letter for letter, each in zip(letters, made, strict=True) if not each}
     assert white == {letter for letter in letters if letter.isspace()} - set("\x1c\x1d\x1e\x1f") | {"\ufeff"}
-
-
-def test_rows_in_spark_are_folded_as_names_are(spark: SparkSession) -> None:
-    texts = [f"{a}{b} {a}" for a in ODD for b in ODD] + ["", "STRASSE", "Straße"]
-    texts += [f"{a}\x1f{b}{a}\x1f" for a in ODD for b in ODD]  # in several columns: each by itself
-    frame = spark.createDataFrame([(number, text) for number, text in enumerate(texts)], "number int, name string")
-    frame = frame.repartition(3)
-    broken = spark.sql("SELECT -1 AS number, CAST(X'C3DF41' AS STRING) AS name UNION ALL SELECT -2, NULL")
-    for fold in FOLDS:
-        rows = fold_columns(frame.unionByName(broken), ["name"], fold)
-        found = {row["number"]: row["name"] for row in rows.select("number", F.col("name").cast("binary")).collect()}
-        assert found[-2] is None
-        assert bytes(found[-1]) == b"\xc3\xdf\x41"
-        for number, text in enumerate(texts):
-            assert bytes(found[number]).decode() == fold_key(text, fold)
-    assert fold_columns(frame, ["name"], None) is frame
 
 
 def test_names_that_fold_to_one_are_refused_and_others_keep_their_place() -> None:

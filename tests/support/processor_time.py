@@ -11,8 +11,6 @@ from typing import Any
 import psutil
 import pytest
 
-RECORD = "suite.json"
-
 
 def _used(process: psutil.Process) -> float:
     times = process.cpu_times()
@@ -22,8 +20,8 @@ def _used(process: psutil.Process) -> float:
 class ProcessorTime:
     """Adds up what this process, those below it and the workers of xdist used; writes it at the end."""
 
-    def __init__(self, config: pytest.Config, folder: Path) -> None:
-        self.config, self.folder, self.seconds, self.workers, self.tests = config, folder, 0.0, 0.0, 0
+    def __init__(self, config: pytest.Config, record: Path) -> None:
+        self.config, self.record, self.seconds, self.workers, self.tests = config, record, 0.0, 0.0, 0
 
     @contextmanager
     def ending(self) -> Iterator[None]:
@@ -50,6 +48,6 @@ class ProcessorTime:
             return
         words = ["git", "rev-parse", "--short", "HEAD"]
         commit = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
-        self.folder.mkdir(exist_ok=True)
+        self.record.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"seconds": round(own), "tests": self.tests, "commit": commit})
-        (self.folder / RECORD).write_text(text, encoding="utf-8")
+        self.record.write_text(text, encoding="utf-8")
