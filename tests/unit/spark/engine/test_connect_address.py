@@ -5,12 +5,16 @@ import logging
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, cast
 
+import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 
 from dplib.config.sections import SparkSettings
-from dplib.errors import ConfigError
+from dplib.errors import ConfigError, DplibError
 from dplib.spark.engine import connect
 
 
@@ -93,6 +97,82 @@ def test_another_version_of_spark_is_a_warning(heard: Heard) -> None:
     assert heard.messages == []
     connect._warn_of_version("4.0.1")
     assert heard.messages == [f"the Connect server runs Spark 4.0.1, this client {pyspark.__version__}"]
+
+
+class Remote:
+    """A session of a server that was started with some settings, and whose workers lack packages."""
+
+    version = "4.1.0"
+
+    def __init__(self, started: dict[str, str], missing: list[str]) -> None:
+        self.settings, self.missing, self.shipped = dict(started), missing, list[str]()
+        self.conf = self
+
+    def get(self, key: str, default: str) -> str:
+        return self.settings.get(key, default)
+
+    def isModifiable(self, key: str) -> bool:  # noqa: N802
+        return key.startswith("spark.sql.")
+
+    def set(self, key: str, value: str) -> None:
+        self.settings[key] = value
+
+    def addArtifacts(self, path: str, pyfile: bool) -> None:  # noqa: N802
+        self.shipped.append(f"{pyfile} {Path(path).suffix}")
+
+    def range(self, _: int) -> "Remote":
+        return self
+
+    def mapInArrow(self, function: object, schema: str) -> "Remote":  # noqa: N802
+        del function, schema
+        return self
+
+    def toArrow(self) -> pa.Table:  # noqa: N802
+        if self.missing == ["Python"]:
+            raise PySparkException("another Python quotes SECRETVALUE")
+        return pa.table({"missing": pa.array(self.missing, pa.string())})
+
+
+def settle(remote: Remote, **conf: str) -> None:
+    connect.settle(cast(Any, remote), SparkSettings(conf=conf))
+
+
+QUIET_START = {"spark.ui.enabled": "false", connect.RESULT_SIZE: "0"}
+
+
+def test_a_server_s_web_page_and_its_limit_are_warnings(heard: Heard) -> None:
+    remote = Remote(QUIET_START, [])
+    settle(remote)
+    settle(remote)
+    assert (heard.messages, remote.shipped) == ([], ["True .zip"])
+    settle(Remote({}, []))
+    assert [message.partition(")")[0].rpartition("(")[2] for message in heard.messages] == [
+        "spark.ui.enabled",
+        connect.RESULT_SIZE,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("missing", "got"), [(["numba", "scipy"], "a Python without numba, scipy"), (["Python"], "PySparkException")]
+)
+def test_workers_without_the_packages_are_refused(missing: list[str], got: str) -> None:
+    """Before anything is spent: a session is opened before a run is reserved."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    rule = f"the Connect server's workers must run Python {version} with the packages of this project, got {got}"
+    with pytest.raises(DplibError) as refused:
+        settle(Remote(QUIET_START, missing))
+    assert str(refused.value) == rule
+
+
+def test_what_workers_lack_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect, "find_spec", lambda name: None if name == "scipy" else name)
+    found: Iterable[pa.RecordBatch] = connect._missing([pa.RecordBatch.from_pydict({"id": [0]})])
+    assert [batch.to_pydict() for batch in found] == [{"missing": ["scipy"]}]
+
+
+def test_a_setting_of_the_server_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^spark.conf must hold only what a client may change .*, got spark.ex"):
+        settle(Remote(QUIET_START, []), **{"spark.executor.memory": "4g"})
 
 
 def test_the_code_that_travels_is_this_package_whole_and_always_the_same(tmp_path: Path) -> None:
