@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dplib.config.edge_input import VertexDomain
 from dplib.config.load import check
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
@@ -20,6 +21,8 @@ from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.job import JOB
 from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.release.tables import read_table
+from dplib.spark.engine.blocks import SparkSession
+from dplib.spark.graphs.edges import judge_edges
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 from tests.support.every_job import GRAPH, Graph
 from tests.support.jobs import content, dplib, new_place, require_refused
@@ -145,6 +148,14 @@ def test_bad_rows_follow_the_rule_and_appear_nowhere(tmp_path: Path) -> None:
         "the ends differ": ["10", "1"],
         "the edge is new": ["7", "3"],
     }
+
+
+def test_what_finds_a_vertex_stands_once_in_a_plan(spark: SparkSession) -> None:
+    """Where it stood at every place that looks at a vertex, a plan of a few rows took longer than their run."""
+    rows = spark.createDataFrame([("1", "2")], "source string, target string")
+    edges = judge_edges(rows, VertexDomain(N)).where("failed IS NULL").select("source", "target").distinct()
+    plan = edges._jdf.queryExecution().optimizedPlan().toString()
+    assert plan.count("translate(source") == plan.count("translate(target") == 1
 
 
 def test_vertices_may_have_names(tmp_path: Path) -> None:

@@ -89,7 +89,9 @@ def judge_edges(rows: DataFrame, domain: VertexDomain, for_owner: bool = False) 
         texts = texts.select("*", *(F.col(end).alias(f"{end}_text") for end in _ENDS))
         others += [f"{end}_text" for end in _ENDS]
     if domain.names is None:
-        placed = texts.select(*(F.expr(f"{_number(end, domain)} AS {end}") for end in _ENDS), *others)
+        numbers = ", ".join(f"'{end}', {_number(end, domain)}" for end in _ENDS)
+        # Out of a struct: as columns they would be written out at every place that looks at them, some fifty times.
+        placed = texts.selectExpr(f"inline(array(named_struct({numbers})))", *others)
     else:
         kept = [f"{field.name} {field.dataType.simpleString()}" for field in texts.schema.fields[len(_ENDS) :]]
         placed = texts.mapInArrow(_find_names(domain.names), ", ".join(["source long, target long", *kept]))
