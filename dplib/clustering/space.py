@@ -26,7 +26,7 @@ from typing import Self
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.compiled import compiled
+from dplib.compiled import as_written, compiled
 from dplib.validate import positive, require
 
 UNITS = 1 << 16
@@ -34,6 +34,8 @@ UNITS = 1 << 16
 MAX_DIMENSION = 1 << 12
 _INSIDE = 1 - 2.0**-40  # more than all rounding errors of a norm and a quotient at the largest dimension
 _FAR = 2.0**60
+_FEW = 16
+"""Numbers that are mapped before compiled code is loaded: the one point of a user's own device."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ class Space:
         rows = np.asarray(rows, dtype=np.float64).reshape(-1, self.dimension)
         units = np.empty(rows.shape, dtype=np.int64)
         center, half = np.array(self.center), np.array(self.half_widths, dtype=np.float64)
-        return units[: _fill(np.ascontiguousarray(rows), center, self.unit, half, self.round, units)]
+        with as_written(rows.size <= _FEW), np.errstate(over="ignore"):
+            return units[: _fill(np.ascontiguousarray(rows), center, self.unit, half, self.round, units)]
 
     def to_data(self, units: FloatArray) -> FloatArray:
         """Map vectors in units, shape (m, d), back to the data's units."""

@@ -67,7 +67,7 @@ def publish_range_counts(
     Raises:
         ConfigError: if the shapes do not fit, a bin is not measured or a known total is negative.
     """
-    values = np.asarray(estimates, dtype=np.float64).reshape(len(estimates), -1)
+    values = np.ascontiguousarray(estimates, dtype=np.float64).reshape(len(estimates), -1)
     fits = len(values) == len(variance) == tree.n_nodes
     require(fits, "estimates", f"have {tree.n_nodes} entries, as the variances", len(values))
     require(bool(np.isfinite(variance[tree.leaf_nodes]).all()), "variance", "be finite for every bin", "another")

@@ -128,7 +128,9 @@ def tree_blue_deep(tree: IntervalTree, noisy: FloatArray, variance: FloatArray) 
     start = np.asarray(noisy, dtype=np.float64)
     if noisy.shape[1] == 1:
         values = np.empty(noisy.shape)
-        if _both_passes(tree.child_count, start[:, 0], variance[:, 0], values[:, 0]):
+        # Compiled code is made for each kind of array.
+        one, noise = (np.require(each[:, 0], requirements=["C", "W"]) for each in (start, variance))
+        if _both_passes(tree.child_count, one, noise, values[:, 0]):
             return values
     gains = deep_gains(tree, variance)
     finite = np.isfinite(variance)

@@ -141,7 +141,8 @@ def _whole(name: str, values: npt.ArrayLike) -> IntArray:
         array = array.astype(np.int64)
     fits = array.ndim == 1 and array.dtype.kind in "iu" and np.can_cast(array.dtype, np.int64)
     require(fits, name, "be one row of whole numbers of at most 64 bits", f"{array.dtype} of shape {array.shape}")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    # Compiled code is made for each kind of array.
+    return np.require(array, np.int64, ["C", "W"])
 
 
 def _side(graph: Graph, side: npt.ArrayLike) -> BoolArray:

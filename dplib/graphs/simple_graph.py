@@ -42,9 +42,13 @@ class SimpleGraph:
     @classmethod
     def from_edges(cls, n_vertices: int, one: IntArray, other: IntArray) -> Self:
         """The graph with these edges, shape (m,) each end, in any order, either way round, repeated or loops."""
-        low, high = np.minimum(one, other), np.maximum(one, other)
-        pairs = np.unique(np.stack([low, high])[:, low < high].astype(np.int64), axis=1)
-        return cls(n_vertices, pairs[0], pairs[1])
+        apart = one != other
+        low, high = (each[apart].astype(np.int64) for each in (np.minimum(one, other), np.maximum(one, other)))
+        order = np.lexsort((high, low))
+        low, high = low[order], high[order]
+        first = np.ones(len(low), dtype=np.bool_)
+        first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+        return cls(n_vertices, low[first], high[first])
 
     @property
     def n_edges(self) -> int:

@@ -1,7 +1,8 @@
 """Machine code that first runs would wait for, compiled beforehand: by set-up and by ``dplib doctor --compile``.
 
 Whatever a job calls it calls with arrays of the same kinds, however large they are. So each job's example is planned
-and its publication tried, in small, and cuts of a graph with edges are looked for in each way.
+and its publication tried, in small, and what the examples do not ask for is called once: cuts of a graph in each way,
+summaries of points, reports of users, errors of ranges on deep trees.
 """
 
 from fractions import Fraction
@@ -10,7 +11,16 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from dplib.clustering.central.simhash import SimHash
+from dplib.clustering.central.swaps import ExchangeCosts
+from dplib.clustering.projection import Projection
+from dplib.clustering.space import Space
+from dplib.clustering.sums import nearest, squared_distances, sums_by_label
+from dplib.consistency.answer_coefficients import leaf_coefficients
+from dplib.estimates.range_noise import RangeNoise
+from dplib.estimates.tree_blue_deep import tree_blue_deep
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
+from dplib.graphs.cut_analysis.cut_tree import is_parallel_cut
 from dplib.graphs.cuts.cycle_arcs import Arcs
 from dplib.graphs.cuts.flow_branching import branched_cuts
 from dplib.graphs.cuts.karger import contraction_cuts
@@ -24,14 +34,23 @@ from dplib.graphs.cuts.path_masses import Decay
 from dplib.graphs.cuts.signed_cuts import small_cuts
 from dplib.graphs.cuts.tree_packing import certified_trees, pack_trees
 from dplib.graphs.cuts.two_respecting import least_cut_of_trees
-from dplib.graphs.edges import canonical
+from dplib.graphs.edges import canonical, cut_values, pack_sides
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.common_neighbors import common_neighbor_frontier
 from dplib.graphs.statistics.truncation import project_graph
 from dplib.jobs.table import JOBS, job_named
 from dplib.mechanisms.cuts.cut_draws import WeighedCuts, decay_table
+from dplib.mechanisms.local.hadamard_response import HadamardResponse
+from dplib.mechanisms.local.local_hashing import LocalHashing
+from dplib.mechanisms.local.unary_encoding import UnaryEncoding
+from dplib.mechanisms.local.vector_sums import VectorSums
 from dplib.page.account_state import AccountState
 from dplib.randomness.keyed import KEY_BYTES, KeyedStream
+from dplib.randomness.user_streams import UserStreams, number_users
+from dplib.trees.coverage import ExplicitRanges
+from dplib.trees.interval_tree import IntervalTree
+from dplib.trees.mean_errors import padded_mean_error
+from dplib.trees.shapes import branching_edges
 from dplib.workflow.design import cost_of, natural_terms
 from dplib.workflow.dry_publication import try_publication, unseen
 
@@ -54,6 +73,9 @@ def compile_kernels() -> None:
             try_publication(prepared, unseen, account, page=False)
     _find_cuts()
     _count_edges()
+    _sum_points()
+    _read_reports()
+    _err_in_ranges()
 
 
 def _find_cuts() -> None:
@@ -69,6 +91,9 @@ def _find_cuts() -> None:
     karger_stein_cuts(graph, value, 1, seed=0, first_run=0, n_runs=1)
     cactus_of_graph(graph, value)
     Arcs(graph).least(2 * N_VERTICES)
+    sides = np.tri(3, N_VERTICES, -1, dtype=np.bool_)
+    cut_values(graph, pack_sides(sides))
+    is_parallel_cut(sides)
     small_cuts(np.add.outer(around, around) % 5 - 2)
     ring = np.arange(N_LONG)
     # Weighed row by row in a dense graph, by ranges in a long ring.
@@ -84,6 +109,42 @@ def _count_edges() -> None:
     graph = SimpleGraph(N_VERTICES, *np.triu_indices(N_VERTICES, 1))
     common_neighbor_frontier(graph)
     project_graph(graph, 3, 0)
+
+
+def _sum_points() -> None:
+    space = Space.ball([0.0, 0.0], 1.0)
+    rows = np.linspace(-0.5, 0.5, 2 * N_VERTICES).reshape(-1, 2)
+    points = space.to_units(rows)
+    sums_by_label(points, nearest(points, points), len(points))
+    squared_distances(points, points)
+    SimHash.through(points[0], 4, 0).codes(points)
+    ExchangeCosts(Projection(None, space), points, np.arange(2), 1, 1 << 40)(points)
+
+
+def _read_reports() -> None:
+    users = UserStreams(bytes(KEY_BYTES), number_users(np.arange(N_VERTICES)), "kernels")
+    values, epsilon = np.arange(N_VERTICES) % 4, Fraction(1)
+    for oracle in (HadamardResponse(4, epsilon), LocalHashing(4, epsilon), UnaryEncoding(4, epsilon)):
+        reports = oracle.randomize(users, values)
+        _ = oracle.estimate(oracle.aggregate(reports))
+        # As they are read from bytes.
+        reports.flags.writeable = False
+        oracle.aggregate(reports)
+    vectors = VectorSums(4, 2, 4, epsilon)
+    vectors.aggregate(vectors.randomize(users, values, np.ones((N_VERTICES, 2), dtype=np.int64)))
+
+
+def _err_in_ranges() -> None:
+    tree = IntervalTree.from_level_edges(branching_edges(N_LONG, [2] * 10))
+    even, lo = np.ones(tree.n_nodes), np.arange(N_VERTICES)
+    RangeNoise(tree, even, even).of(lo, lo + 1)
+    for n_series in (1, 2):
+        each = np.ones((tree.n_nodes, n_series))
+        tree_blue_deep(tree, each, each)
+    with_gap = np.where(np.arange(tree.n_nodes) == tree.leaf_nodes[0], np.inf, even)
+    leaf_coefficients(tree, with_gap, np.ones(tree.n_leaves))
+    ExplicitRanges(tree.n_leaves, lo, lo + 1).containing(tree.lo, tree.hi)
+    padded_mean_error(N_LONG**3, [N_LONG] * 3, np.ones(4))
 
 
 if __name__ == "__main__":

@@ -56,8 +56,15 @@ def draw_discrete_laplace(stream: BitSource, scale: Fraction, size: int) -> IntA
 
 
 def _require_scale(scale: Fraction) -> None:
-    in_range = MIN_SCALE <= exact("scale", scale) <= MAX_SCALE
-    require(in_range, "scale", "lie between 2^-100 and 2^40, so that noise fits 64 bits", scale)
+    in_range = isinstance(scale, int | Fraction) and _in_range(scale.numerator, scale.denominator)
+    # The words are made where they are needed: a call may draw one variable.
+    if not in_range:
+        exact("scale", scale)
+        require(in_range, "scale", "lie between 2^-100 and 2^40, so that noise fits 64 bits", scale)
+
+
+def _in_range(numerator: int, denominator: int) -> bool:
+    return denominator <= numerator * MIN_SCALE.denominator and numerator <= MAX_SCALE * denominator
 
 
 @lru_cache(maxsize=4096)
@@ -88,7 +95,7 @@ def draw_geometric(stream: BitSource, scale: Fraction, size: int) -> IntArray:
             octet += octet
             octet |= digits[digit].view(np.uint8)
         drawn |= octet.astype(np.int64) << low
-    going_on = np.flatnonzero(digits[-1])
+    (going_on,) = digits[-1].nonzero()
     while len(going_on):
         drawn[going_on] += 1 << n_digits
         going_on = going_on[tail_law.draw(stream, len(going_on))[0]]

@@ -77,7 +77,7 @@ class BernoulliTable:
         at_least("size", size, 0)
         words = stream.uint16(len(self.laws) * size).reshape(len(self.laws), size)
         drawn: BoolArray = words < self.first
-        tied = np.flatnonzero(words == self.first)
+        (tied,) = (words == self.first).ravel().nonzero()
         if len(tied):
             row, column = np.divmod(tied, size)
             second, more = self.second[row], stream.uint64(len(tied))

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from dplib.arrays import Word32Array, WordArray
 from dplib.errors import ConfigError
-from dplib.validate import between, require
+from dplib.validate import between
 
 Key = bytes
 Label = str | int | bytes
@@ -61,8 +61,9 @@ def derive_key(key: Key, *labels: Label, length: int = KEY_BYTES) -> Key:
 
 
 def _expand(key: Key, domain: bytes, labels: tuple[Label, ...], length: int) -> Key:
-    require(len(key) >= KEY_BYTES, "key", f"have at least {KEY_BYTES} bytes", f"{len(key)} bytes")
-    info = b"".join(_encode(label) for label in (domain, *labels))
+    if len(key) < KEY_BYTES:
+        raise ConfigError("key", f"have at least {KEY_BYTES} bytes", f"{len(key)} bytes")
+    info = b"".join([_encode(label) for label in (domain, *labels)])
     # Imported where it is drawn: whoever reads a release does without.
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF

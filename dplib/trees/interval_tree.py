@@ -75,7 +75,8 @@ class IntervalTree:
         Raises:
             ConfigError: if the order is not breadth first or the children of a node do not partition it.
         """
-        low, high, up = (np.asarray(array, dtype=np.int64) for array in (lo, hi, parent))
+        # Compiled code is made for each kind of array: what is read from a table cannot be written to.
+        low, high, up = (np.require(array, np.int64, ["C", "W"]) for array in (lo, hi, parent))
         starts = [0, 1]
         while starts[-1] < len(low):
             # The children of the nodes of the last level are the nodes whose parents lie in it.

@@ -27,7 +27,7 @@ def rows_and_space(draw):  # type: ignore[no-untyped-def]
     return rows, Space.box(lows, [low + width for low, width in zip(lows, widths, strict=True)])
 
 
-@settings(deadline=None, max_examples=40)  # the first call compiles
+@settings(deadline=None, max_examples=20)  # the first call compiles
 @given(rows_and_space())
 def test_vectors_keep_the_bounds_of_the_space_exactly(case) -> None:  # type: ignore[no-untyped-def]
     rows, space = case
@@ -39,9 +39,10 @@ def test_vectors_keep_the_bounds_of_the_space_exactly(case) -> None:  # type: ig
         assert sum(map(abs, vector)) <= space.l1
 
 
-@settings(deadline=None, max_examples=40)  # the first call compiles
+@settings(deadline=None, max_examples=60)
 @given(rows_and_space(), st.integers(0, 3))
 def test_a_row_is_mapped_by_itself(case, start) -> None:  # type: ignore[no-untyped-def]
+    """By compiled code among many numbers, by the same code as it is written where they are few."""
     rows, space = case
     alone = [space.to_units(row[np.newaxis]) for row in rows[start:]]
     np.testing.assert_array_equal(space.to_units(rows[start:]), np.concatenate([space.to_units(rows[:0]), *alone]))
@@ -75,7 +76,7 @@ def test_wrong_settings_are_refused(make) -> None:  # type: ignore[no-untyped-de
 INTS = st.integers(-UNITS, UNITS)
 
 
-@settings(deadline=None, max_examples=40)  # the first call compiles
+@settings(deadline=None, max_examples=20)  # the first call compiles
 @given(
     arrays.arrays(np.int64, st.tuples(st.integers(0, 8), st.just(3)), elements=INTS),
     arrays.arrays(np.int64, st.tuples(st.integers(1, 5), st.just(3)), elements=INTS),

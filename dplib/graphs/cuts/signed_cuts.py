@@ -29,6 +29,7 @@ linear-time heuristic for improving network partitions", DAC 1982 (moves of sing
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import isqrt
 
 import numpy as np
@@ -58,7 +59,8 @@ def small_cuts(weights: IntArray) -> BoolArray:
     for window in _windows(weights):
         within = np.clip(weights, -window, window)
         starts = different(np.concatenate(list(_starts(within, weights))))
-        low = different(np.array([_descended(within, side) for side in starts]))
+        rows = np.ascontiguousarray(within)
+        low = different(np.array([_descended(rows, side) for side in starts]))
         found += [starts, low, _beside(within, low)]
     return different(np.concatenate(found))
 
@@ -172,11 +174,16 @@ def leading_vectors(matrix: IntArray, count: int) -> FloatArray:
     # Adding about the radius of the noise's spectrum to all eigenvalues leaves the negative ones behind.
     shift = min(_MAX, 2 * isqrt(int((scaled.astype(np.int64) ** 2).sum()) // n))
     scaled += shift * np.eye(n)
-    state = stream_of(np.uint64(_SEED), n)
-    vectors = np.array([[uniform(state) - 0.5 for _ in range(count)] for _ in range(n)])
+    vectors = _first_vectors(n, count)
     for _ in range(_TURNS):
-        vectors = _orthogonal(scaled @ _whole(vectors))
+        vectors = _orthogonal(np.ascontiguousarray(scaled @ _whole(vectors)))
     return _whole(vectors)
+
+
+@lru_cache(maxsize=32)
+def _first_vectors(n: int, count: int) -> FloatArray:
+    state = stream_of(np.uint64(_SEED), n)
+    return np.array([[uniform(state) - 0.5 for _ in range(count)] for _ in range(n)])
 
 
 def _whole(vectors: FloatArray) -> FloatArray:
@@ -185,16 +192,34 @@ def _whole(vectors: FloatArray) -> FloatArray:
     return np.asarray(np.rint(vectors * (_MAX / np.where(largest > 0, largest, 1.0))))
 
 
+@compiled
 def _orthogonal(vectors: FloatArray) -> FloatArray:
     """Columns made orthogonal one after the other; every sum is one of whole numbers and exact."""
-    made: list[FloatArray] = []
-    for column in range(vectors.shape[1]):
-        left = _whole(vectors[:, column : column + 1])[:, 0]
-        for other in made:
-            left = left - (float(left @ other) / max(float(other @ other), 1.0)) * other
-            left = _whole(left[:, None])[:, 0]
-        made.append(left)
-    return np.stack(made, axis=1)
+    n, count = vectors.shape
+    made, left = np.empty((n, count)), np.empty(n)
+    for column in range(count):
+        left[:] = vectors[:, column]
+        _make_whole(left)
+        for other in range(column):
+            product, square = 0.0, 0.0
+            for row in range(n):
+                product += left[row] * made[row, other]
+                square += made[row, other] * made[row, other]
+            factor = product / max(square, 1.0)
+            for row in range(n):
+                left[row] -= factor * made[row, other]
+            _make_whole(left)
+        made[:, column] = left
+    return made
+
+
+@compiled
+def _make_whole(column: FloatArray) -> None:
+    """The same as `_whole` of one column, in place."""
+    largest = np.abs(column).max()
+    factor = _MAX / (largest if largest > 0 else 1.0)
+    for row in range(len(column)):
+        column[row] = np.rint(column[row] * factor)
 
 
 @compiled

@@ -68,7 +68,9 @@ def keep_while_room(source: IntArray, target: IntArray, order: IntArray, room: I
     Returns:
         Whether each edge is kept, shape (m,).
     """
-    return _keep_greedily(source, target, order, room.copy())
+    # Compiled code is made for each kind of array.
+    ends = np.ascontiguousarray(source), np.ascontiguousarray(target)
+    return _keep_greedily(*ends, order, room.copy())
 
 
 @compiled

@@ -68,8 +68,10 @@ def noisy_pairs(
     at_least("n_vertices", n_vertices, 1)
     require(weight.dtype == np.int64, "weight", "be 64-bit integers", weight.dtype)
     positions = pair_positions(n_vertices, source, target)
-    require(len(np.unique(positions)) == len(positions), "edges", "hold each pair once", "a pair twice")
     weights = np.zeros(n_vertices * (n_vertices - 1) // 2, dtype=np.int64)
+    given = np.zeros(len(weights), dtype=np.bool_)
+    given[positions] = True
+    require(np.count_nonzero(given) == len(positions), "edges", "hold each pair once", "a pair twice")
     weights[positions] = weight
     end = 0
     # One stream a vertex: blocks of pairs can be drawn apart and in any order.

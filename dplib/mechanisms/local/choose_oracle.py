@@ -14,6 +14,7 @@ Reference: Wang, Blocki, Li, Jha: Locally differentially private protocols for f
 from collections.abc import Callable
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from math import inf
 
 import numpy as np
@@ -50,6 +51,7 @@ _MAKE: dict[OracleName, Callable[[int, Fraction], Oracle]] = {
 }
 
 
+@lru_cache(maxsize=256, typed=True)
 def choose_oracle(
     n_values: int, epsilon: Fraction, name: str = OracleName.AUTO, most_report_bits: int = MAX_REPORT_BITS
 ) -> Oracle:
