@@ -31,7 +31,8 @@ def test_folding_again_changes_nothing_and_stored_forms_are_one(text: str, fold:
 def test_every_character_folds_once() -> None:
     letters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
     made = [fold_text(letter, FOLDS[2]) for letter in letters]
-    assert [fold_text(each, FOLDS[2]) for each in made] == made
+    changed = [each for letter, each in zip(letters, made, strict=True) if each != letter]
+    assert [fold_text(each, FOLDS[2]) for each in changed] == changed
     white = {letter for letter, each in zip(letters, made, strict=True) if not each}
     assert white == {letter for letter in letters if letter.isspace()} - set("\x1c\x1d\x1e\x1f") | {"\ufeff"}
 

@@ -32,7 +32,7 @@ def publications(draw: st.DrawFn) -> tuple[IntervalTree, np.ndarray, tuple[DayCo
     return tree, rng.normal(draw(st.sampled_from([-5.0, 0.0, 3.0])), spread, (tree.n_nodes, n_series)), day_constraints
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(publications())
 def test_tables_are_non_negative_integers_that_add_up_and_fit_the_constraints(
     case: tuple[IntervalTree, np.ndarray, tuple[DayConstraints, ...]],
@@ -53,7 +53,7 @@ def test_tables_are_non_negative_integers_that_add_up_and_fit_the_constraints(
             assert not part.any()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(publications())
 def test_a_generator_stays_where_it_is_offered(
     case: tuple[IntervalTree, np.ndarray, tuple[DayConstraints, ...]],
@@ -68,7 +68,7 @@ def test_a_generator_stays_where_it_is_offered(
     assert np.array_equal(counts, tree.sums(counts[tree.leaf_nodes]))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(publications())
 def test_a_published_table_of_independent_generators_is_a_fixed_point(
     case: tuple[IntervalTree, np.ndarray, tuple[DayConstraints, ...]],
@@ -79,7 +79,7 @@ def test_a_published_table_of_independent_generators_is_a_fixed_point(
         assert np.array_equal(publish_counts(tree, counts.astype(float), day_constraints), counts)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(1, 10**7))
 def test_the_way_of_dividing_depends_on_settings_only(n_days: int) -> None:
     shared = GeneratorSpace.from_day_constraints(

@@ -162,7 +162,7 @@ def test_ledger_laws_on_sqlite() -> None:
     # In memory where the system offers that: thousands of commits need not survive a power cut.
     with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
         numbers = count()
-        check_laws(lambda: Place(url_of(Path(folder) / str(next(numbers)))), 20)
+        check_laws(lambda: Place(url_of(Path(folder) / str(next(numbers)))), 10)
 
 
 @pytest.mark.postgres

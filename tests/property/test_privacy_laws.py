@@ -39,7 +39,7 @@ from dplib.privacy.rounding import (
 )
 
 FINE = Context(prec=120)
-QUICK = settings(max_examples=40)
+QUICK = settings(max_examples=20)
 """Of laws of exact fractions, which a wrong sign or term breaks in nearly every example."""
 positives = st.fractions(min_value=Fraction(1, 10**6), max_value=10**4, max_denominator=10**7)
 deltas = st.integers(1, 40).map(lambda exponent: Fraction(1, 10**exponent)) | st.fractions(
@@ -172,7 +172,7 @@ def test_groups_of_groups_are_groups(budget: Budget, first: int, second: int) ->
 
 
 @given(st.lists(pure_events, min_size=1, max_size=12), deltas)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_the_optimal_composition_is_below_every_other_pure_claim(events: list[Event], delta: Fraction) -> None:
     basic, advanced, zcdp, pld = totals(events, delta)
     for other in (basic, advanced, zcdp):
@@ -180,7 +180,7 @@ def test_the_optimal_composition_is_below_every_other_pure_claim(events: list[Ev
 
 
 @given(st.lists(pure_events, max_size=4), st.lists(gaussian_events, min_size=1, max_size=3), deltas)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_mixed_claims_lie_between_their_parts_and_their_sum(
     pure: list[Event], gaussian: list[Event], delta: Fraction
 ) -> None:
@@ -191,7 +191,7 @@ def test_mixed_claims_lie_between_their_parts_and_their_sum(
 
 
 @given(st.lists(pure_events | gaussian_events, min_size=1, max_size=6), deltas)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_order_does_not_matter(events: list[Event], delta: Fraction) -> None:
     turned = totals(events[::-1], delta)
     for before, after in zip(totals(events, delta), turned, strict=True):

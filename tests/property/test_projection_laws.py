@@ -25,7 +25,7 @@ def simplex_cases(draw: st.DrawFn) -> tuple[FloatArray, IntArray, FloatArray, Fl
     return values, offsets, totals, rng.uniform(0.1, 10, shape), rng.normal(0, spread, shape)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(simplex_cases(), st.booleans())
 def test_simplex_projection_meets_the_optimality_conditions(case: tuple[FloatArray, ...], weighted: bool) -> None:
     values, offsets, totals, weights, _ = case
@@ -45,7 +45,7 @@ def test_simplex_projection_meets_the_optimality_conditions(case: tuple[FloatArr
                 assert np.all(g <= multiplier + 1e-8 * scale)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(simplex_cases())
 def test_simplex_projection_is_idempotent_and_non_expansive(case: tuple[FloatArray, ...]) -> None:
     values, offsets, totals, weights, other = case
@@ -56,7 +56,7 @@ def test_simplex_projection_is_idempotent_and_non_expansive(case: tuple[FloatArr
     assert after <= before * (1 + 1e-9) + 1e-9 * scale
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(simplex_cases(), st.integers(0, 2**32 - 1))
 def test_a_mask_is_the_projection_without_the_masked_entries(case: tuple[FloatArray, ...], seed: int) -> None:
     values, offsets, totals, weights, _ = case
@@ -78,7 +78,7 @@ def test_a_mask_is_the_projection_without_the_masked_entries(case: tuple[FloatAr
                 assert_allclose(h[kept, series], alone[:, 0], atol=1e-9 * (1 + np.abs(values).max() + totals.max()))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(simplex_cases())
 def test_rounding_keeps_sums_and_moves_by_less_than_one(case: tuple[FloatArray, ...]) -> None:
     values, offsets, totals, _, _ = case

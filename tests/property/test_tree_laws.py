@@ -41,7 +41,7 @@ def random_trees(draw: st.DrawFn) -> IntervalTree:
     return IntervalTree.from_parents(lo, hi, parent)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.one_of(radix_trees(), random_trees()), st.integers(0, 2**32 - 1))
 def test_sums_covers_and_subtrees_agree(tree: IntervalTree, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -58,7 +58,7 @@ def test_sums_covers_and_subtrees_agree(tree: IntervalTree, seed: int) -> None:
     assert np.array_equal(tree.level[numbers] - tree.level[node], below.level)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(radix_trees(), st.floats(0.1, 10))
 def test_range_error_scales_with_the_noise_and_falls_with_a_better_level(tree: IntervalTree, factor: float) -> None:
     variances = np.linspace(1, 2, tree.n_levels)[tree.level]
@@ -69,7 +69,7 @@ def test_range_error_scales_with_the_noise_and_falls_with_a_better_level(tree: I
     assert RangeVariance(tree, better).mean() < error * (1 + 1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(1, 400), st.sampled_from(["laplace", "gaussian"]), st.booleans())
 def test_default_radices_hold_all_days(n_days: int, noise: str, root: bool) -> None:
     tree = IntervalTree.from_level_edges(branching_edges(n_days, default_branching(n_days, noise, root)))  # type: ignore[arg-type]

@@ -66,11 +66,11 @@ def graph(n: int, density: float) -> SimpleGraph:
 
 @pytest.mark.parametrize(("n", "density", "epsilon"), [(100, 0.06, 1), (400, 0.01, 8)])
 def test_numbers_from_reported_degrees(n: int, density: float, epsilon: int) -> None:
-    """Errors that are estimated from the reports themselves: 500 collections."""
+    """Errors that are estimated from the reports themselves: 300 collections."""
     design = design_of(["degree_sequence"], {"epsilon": epsilon}, n=n, privacy={"model": "local"}, last_bin=12)
     protocol = design.degree_protocol
     edges = graph(n, density)
-    counted, keys = protocol.true_degrees(n, edges.source, edges.target), 500
+    counted, keys = protocol.true_degrees(n, edges.source, edges.target), 300
     scale = float(protocol.scale)
     noise = drawn(DrawLaw("discrete_laplace", scale), n * keys, "reports", n, epsilon).reshape(keys, n)
     bins = {(0, 0): [], (3, 3): [], (4, 8): [], (10, 10): [], (11, 11): [], (12, 12): []}  # type: dict[Any, list[bool]]
@@ -94,10 +94,10 @@ def test_numbers_from_reported_degrees(n: int, density: float, epsilon: int) -> 
                 half = half_width(design, statistic, float(found.std_error[0]))
                 numbers.setdefault(statistic, []).append(abs(float(found.value[0]) - truth[statistic]) <= half + 1e-9)
     for name, inside in (bins | numbers).items():
-        # Two standard deviations of 500 collections beside the half percent.
-        assert np.mean(inside) >= LOWEST - 0.02, (name, n, epsilon, np.mean(inside))
+        # Two standard deviations of 300 collections beside the half percent.
+        assert np.mean(inside) >= LOWEST - 0.025, (name, n, epsilon, np.mean(inside))
     assert numbers
-    assert 0.93 <= np.mean(numbers[Statistic.EDGE_COUNT]) <= 0.98
+    assert 0.92 <= np.mean(numbers[Statistic.EDGE_COUNT]) <= 0.98
 
 
 @pytest.mark.parametrize(("edge", "other"), [(0.73, 0.27), (0.95, 0.05), (0.98, 0.02), (0.8, 0.01), (0.3, 0.0001)])
@@ -130,7 +130,7 @@ def test_triangles_of_reported_bits() -> None:
     true = np.trace(symmetric @ symmetric @ symmetric) / 6
     design, inside = design_of(("edge_count",), {"epsilon": 1}), []
     upper = np.triu(np.ones((n, n), dtype=bool), 1)
-    for _ in range(3000):
+    for _ in range(1500):
         bits = upper & (rng.random((n, n)) < np.where(there, passing.edge, passing.other))
         value, variance = estimate_triangles(SimpleGraph(n, *np.nonzero(bits)), passing, np.zeros(n, dtype=bool))
         inside.append(abs(value - true) <= half_width(design, Statistic.TRIANGLES, variance**0.5))

@@ -27,8 +27,7 @@ from tests.support.clustering_coverage import SQUARE, Case, aligned, cases, cove
 
 LAPLACE, GAUSSIAN = (Fraction(1, 2), Fraction(2)), (Fraction(1, 50), Fraction(3, 10))
 LEAST, MOST = 0.92, 0.99
-N_KEYS = {"tree_coreset": 5, "local_search": 2, "max_cover": 2}
-"""Where runs are dear; else 3."""
+N_KEYS = 2
 METHODS_WITH_ERRORS = [
     ("grid", 2, LAPLACE), ("quadtree", 2, LAPLACE), ("lloyd_laplace", 2, LAPLACE), ("lloyd_laplace", 12, LAPLACE),
     ("lloyd_gaussian", 2, GAUSSIAN), ("lloyd_gaussian", 12, GAUSSIAN), ("local_search", 2, LAPLACE),
@@ -44,7 +43,7 @@ def _require_held(held: int, of: int, least: float = LEAST, most: float = MOST) 
 def test_intervals_hold_the_truth_about_as_often_as_they_say(
     method: str, dimension: int, budgets: tuple[Fraction, ...]
 ) -> None:
-    found = coverage(method, cases(dimension), budgets, N_KEYS.get(method, 3))
+    found = coverage(method, cases(dimension), budgets, N_KEYS)
     assert found["centers"][1] > 150
     for name in ("centers", "weights"):
         _require_held(*found[name])
@@ -60,9 +59,9 @@ def _together(sets: list[Mapping[str, Case]]) -> dict[str, Case]:
 
 @pytest.mark.parametrize("method", ["grid", "quadtree"])
 def test_models_of_cells_hold_on_sets_that_did_not_make_them(method: str) -> None:
-    found = coverage(method, _together([held_out(seed) for seed in (700, 701)]), LAPLACE, 2)
+    found = coverage(method, held_out(700), LAPLACE, 2)
     for name in ("centers", "weights"):
-        assert found[name][1] > 500
+        assert found[name][1] > 250
         _require_held(*found[name])
 
 
@@ -72,9 +71,9 @@ def test_points_that_lie_alike_in_all_cells_are_what_the_model_does_not_know() -
     _require_held(*found["loss"], 0.45, 0.45)
 
 
-@pytest.mark.parametrize("n_keys", [16, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_keys", [12, pytest.param(40, marks=pytest.mark.slow)])
 def test_the_loss_of_a_coreset_holds_in_95_of_100_runs(n_keys: int) -> None:
-    """Of 96 runs 83 must hold: an error that is too small by two fifths holds in 76 of 100."""
+    """Of 72 runs 62 must hold: an error that is too small by two fifths holds in 76 of 100."""
     held, of = coverage("tree_coreset", cases(12), (Fraction(1, 50), Fraction(3, 10), Fraction(2)), n_keys)["loss"]
     assert of > 5 * n_keys
     _require_held(held, of, 0.95, 0.95)

@@ -67,7 +67,7 @@ def test_settings_of_reports_are_checked() -> None:
 
 @pytest.mark.parametrize("counting", list(local.Counting))
 def test_edges_from_degree_reports_are_unbiased_with_the_stated_variance(counting: local.Counting) -> None:
-    n, epsilon, runs = 12, Fraction(1), 250
+    n, epsilon, runs = 12, Fraction(1), 150
     graph = random_graph(n, 0.3, 2)
     protocol = local.DegreeProtocol(epsilon, counting)
     degrees = protocol.true_degrees(n, graph.source, graph.target)
@@ -155,8 +155,8 @@ def test_probabilities_are_those_of_discrete_laplace_noise(epsilon: Fraction, th
 
 @pytest.mark.parametrize(("threshold", "steps"), [(1, 1), (3, 1), (2, 3)])
 def test_jumping_has_the_law_of_noise_on_every_pair(threshold: int, steps: int) -> None:
-    """Against the dense way, noise on each of ten pairs and then the threshold: 2,000 graphs each."""
-    n, runs = 5, 2_000
+    """Against the dense way, noise on each of ten pairs and then the threshold: 1,000 graphs each."""
+    n, runs = 5, 1_000
     source, target = np.array([3, 1, 0]), np.array([0, 2, 1])
     law = adjacency.ThresholdLaw(Fraction(1), threshold, steps)
     truth = np.zeros(10, dtype=np.int64)

@@ -26,7 +26,7 @@ from tests.support.goodness_of_fit import epsilon_between
 from tests.support.network_statistics import design_of
 
 KEY = bytes(range(3, 35))
-TRIALS, CHOICES = 500, 1_500
+TRIALS, CHOICES = 400, 600
 TWO, LOCAL = {"epsilon": 2}, {"model": "local"}
 N = 5
 NUMBERS = ("edge_count", "largest_degree", "degree_histogram", "cumulative_histogram", "sorted_degrees", "k_stars")
@@ -99,7 +99,7 @@ def test_the_choice_that_is_drawn_has_that_law() -> None:
     for picks, graph in zip(drawn, (star, empty), strict=True):
         expected = exponential_probability(-scores_of(design, Statistic.COVERAGE, graph), rate)[0]
         assert abs((picks == 0).mean() - expected) < 6 * (0.25 / CHOICES) ** 0.5
-    assert epsilon_between(*((picks == 0).astype(float) for picks in drawn), error=1e-4) <= 2
+    assert epsilon_between(*((picks == 0).astype(float) for picks in drawn), error=1e-3) <= 2
 
 
 def test_a_pair_of_the_noisy_graph_keeps_its_epsilon() -> None:
@@ -116,7 +116,7 @@ def test_a_pair_of_the_noisy_graph_keeps_its_epsilon() -> None:
                 assert released is not None
                 found.append(bool(((released.edges.source == 0) & (released.edges.target == 5)).any()))
             bits.append(np.array(found, dtype=float))
-        assert 0.3 < epsilon_between(*bits, error=1e-4) <= 2
+        assert 0.3 < epsilon_between(*bits, error=1e-3) <= 2
 
 
 def test_the_transcript_of_all_reports_keeps_its_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,12 +137,12 @@ def test_the_transcript_of_all_reports_keeps_its_epsilon(monkeypatch: pytest.Mon
         return np.array(found, dtype=np.float64)
 
     right = [loss(design, name, graph, 1.0) for name, graph in (("with", with_edge), ("without", without))]
-    assert 0.8 < epsilon_between(*right, error=1e-4) <= 2
+    assert 0.8 < epsilon_between(*right, error=1e-3) <= 2
 
     # Scale 1/2 where 2 is due.
     monkeypatch.setattr(Design, "degree_protocol", DegreeProtocol(Fraction(4), Counting.BOTH_ENDS))
     wrong = [loss(design, name, graph, 4.0) for name, graph in (("with", with_edge), ("without", without))]
-    assert epsilon_between(*wrong, error=1e-4) > 2
+    assert epsilon_between(*wrong, error=1e-3) > 2
 
 
 def test_composition_is_shown_for_every_kind_of_part() -> None:

@@ -59,7 +59,7 @@ def node_errors(draw: st.DrawFn) -> tuple[list[NodeErrors], int]:
     return levels, n_leaves
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(node_errors(), st.integers(1, 4))
 def test_variance_is_that_of_the_two_sweeps(tree: tuple[list[NodeErrors], int], k: int) -> None:
     levels, n_leaves = tree

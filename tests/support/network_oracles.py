@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -121,6 +122,7 @@ def numbered(n: int, number: int) -> SimpleGraph:
     return graph_of(n, np.array(pairs(n))[number >> np.arange(comb(n, 2)) & 1 == 1])
 
 
+@lru_cache(maxsize=4)
 def stored_graph(name: str) -> SimpleGraph:
     """A real graph of the shared folder, ids from 0."""
     folder = os.environ.get("DPLIB_SHARED")

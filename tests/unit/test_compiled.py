@@ -1,6 +1,5 @@
 import importlib
 import linecache
-import os
 import pickle
 import subprocess
 import sys
@@ -40,23 +39,46 @@ print(total(np.arange(4.0)), sum(total.dispatcher.stats.cache_hits.values()))
 """
 
 
+def _place(folder: Path, archive: str | None) -> Path:
+    """Where the module is imported from: the folder itself, or an archive in it."""
+    folder.mkdir(exist_ok=True)
+    if archive is None:
+        (folder / "counted.py").write_text(SOURCE)
+        return folder
+    with zipfile.ZipFile(folder / archive, "w") as file:
+        file.writestr("counted.py", SOURCE)
+    return folder / archive
+
+
+def _loaded_anew(monkeypatch: pytest.MonkeyPatch, place: Path) -> Any:
+    """The function of a module that knows only what is kept on disk."""
+    monkeypatch.syspath_prepend(place)
+    sys.modules.pop("counted", None)
+    return importlib.import_module("counted").total
+
+
 @pytest.mark.parametrize("archive", ["counted.whl", "counted.zip", None])
-def test_code_is_kept_from_a_folder_and_from_an_archive_wherever_that_lies(tmp_path: Path, archive: str | None) -> None:
+def test_code_is_kept_from_a_folder_and_from_an_archive_wherever_that_lies(
+    tmp_path: Path, archive: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     found = []
     for number in range(2):
-        place = tmp_path / ((archive and f"{number}/{archive}") or "folder")
-        (place.parent if archive else place).mkdir(exist_ok=True)
-        if archive:
-            with zipfile.ZipFile(place, "w") as file:
-                file.writestr("counted.py", SOURCE)
-        else:
-            (place / "counted.py").write_text(SOURCE)
-        code = f"import sys; sys.path.insert(0, {str(place)!r}); {USE}"
-        variables = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "caches")}
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, check=False)
-        found.append(done.stdout + done.stderr)
-    assert found == ["6.0 0\n", "6.0 1\n"]
+        total = _loaded_anew(monkeypatch, _place(tmp_path / (f"{number}" if archive else "folder"), archive))
+        assert total(np.arange(4.0)) == 6.0
+        found.append(sum(total.dispatcher.stats.cache_hits.values()))
+    assert found == [0, 1]
     assert (tmp_path / "caches").exists() == (archive is not None)
+
+
+def test_another_process_finds_the_code_and_runs_as_written_without_numba(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = _place(tmp_path / "folder", None)
+    assert _loaded_anew(monkeypatch, place)(np.arange(4.0)) == 6.0
+    code = f"import sys; sys.path.insert(0, {str(place)!r}); {USE}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout + done.stderr == "6.0 1\n"
 
 
 def test_an_installation_that_nobody_may_write_to(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,13 +120,10 @@ def test_two_processes_that_compile_for_two_kinds_of_arrays_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "counted.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(tmp_path)
     plain, strided = np.arange(6.0), np.arange(12.0)[::2]
 
     def total_in_new_process(values: FloatArray) -> float:
-        # A module loaded anew knows only what is kept on disk.
-        sys.modules.pop("counted", None)
-        return float(importlib.import_module("counted").total(values))
+        return float(_loaded_anew(monkeypatch, tmp_path)(values))
 
     save_data: Any = caching.IndexDataCacheFile._save_data
     others = [strided]

@@ -34,7 +34,7 @@ def test_it_comes_within_a_hundredth_of_the_best_partition(seed: int) -> None:
     assert fit.loss == pytest.approx(_best(points, weights, 3), rel=0.01)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 12), st.integers(1, 6), st.integers(1, 4), st.integers(0, 100))
 def test_the_fit_is_consistent_and_has_k_centers(m: int, k: int, d: int, seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -81,7 +81,7 @@ def test_losses_that_hardly_count_cost_nothing(monkeypatch: pytest.MonkeyPatch) 
     assert 10 < len(asked) < 200
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     entries=st.lists(st.tuples(st.integers(-50, 50), st.integers(1, 2**70)), min_size=1, max_size=12),
     rate=st.fractions(min_value=Fraction(1, 50), max_value=3, max_denominator=60),
@@ -100,7 +100,7 @@ def test_a_word_falls_where_the_distribution_function_says(
     assert (ends[drawn - 1] if drawn else 0) - 1e-12 <= u <= ends[drawn] + 1e-12
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(losses=st.lists(st.integers(-5, 40), min_size=1, max_size=30))
 def test_counting_equals_sorting(losses: list[int]) -> None:
     for scaled in (np.array(losses, dtype=np.int64), 10**9 * np.array(losses, dtype=np.int64)):
@@ -110,7 +110,7 @@ def test_counting_equals_sorting(losses: list[int]) -> None:
         assert np.array_equal(times, expected[1])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     losses=st.lists(st.integers(0, 12), min_size=2, max_size=8),
     data=st.data(),

@@ -18,7 +18,7 @@ from tests.support.cut_graphs import (
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(weighted_graphs())
 def test_equals_the_least_of_all_cuts(graph: Graph) -> None:
     found = minimum_cut(graph)
@@ -49,7 +49,7 @@ def test_trees_finish_what_scans_hardly_contract(weak: int | None) -> None:
         assert np.flatnonzero(found.side).tolist() == [weak]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(weighted_graphs(connected=True))
 def test_enough_trees_hold_a_minimum_cut(graph: Graph) -> None:
     packing = pack_trees(graph, least_value(graph))
@@ -76,14 +76,14 @@ def test_components_are_separated_at_no_cost(n_components: int, n_cuts: int) -> 
             assert len(cuts_up_to(graph, 0)) == n_cuts
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(weighted_graphs(connected=True), st.integers(2, 1000))
 def test_scales_with_the_weights(graph: Graph, factor: int) -> None:
     scaled = Graph(graph.n_vertices, graph.source, graph.target, factor * graph.weight)
     assert minimum_cut(scaled).value == factor * minimum_cut(graph).value
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(weighted_graphs(), st.data())
 def test_one_more_unit_on_a_pair_moves_the_value_by_at_most_one(graph: Graph, data: st.DataObject) -> None:
     pair = data.draw(st.lists(st.integers(0, graph.n_vertices - 1), min_size=2, max_size=2, unique=True))
@@ -91,7 +91,7 @@ def test_one_more_unit_on_a_pair_moves_the_value_by_at_most_one(graph: Graph, da
     assert 0 <= minimum_cut(canonical(graph.n_vertices, *ends)).value - minimum_cut(graph).value <= 1
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(weighted_graphs(least=3), st.data())
 def test_names_of_vertices_do_not_matter_and_contraction_loses_only_cuts(graph: Graph, data: st.DataObject) -> None:
     order = np.array(data.draw(st.permutations(range(graph.n_vertices))))

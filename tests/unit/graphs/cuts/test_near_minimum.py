@@ -34,7 +34,7 @@ def bounds(draw: st.DrawFn, graph: Graph) -> int:
     return int(least_value(graph) * draw(st.sampled_from([1, 1.2, 1.4, 1.7, 2.5]))) + draw(st.integers(0, 2))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(st.data())
 def test_equals_the_list_of_all_cuts(data: st.DataObject) -> None:
     graph = data.draw(weighted_graphs())
@@ -48,7 +48,7 @@ def test_equals_the_list_of_all_cuts(data: st.DataObject) -> None:
     assert (np.diff(found.cuts.values) >= 0).all()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.data())
 def test_a_kernel_keeps_every_cut_up_to_its_bound(data: st.DataObject) -> None:
     graph = data.draw(weighted_graphs())
@@ -59,7 +59,7 @@ def test_a_kernel_keeps_every_cut_up_to_its_bound(data: st.DataObject) -> None:
     assert spread == cuts_up_to(graph, small.bound)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(weighted_graphs(least=3, connected=True))
 def test_below_three_halves_of_the_minimum_trees_certify(graph: Graph) -> None:
     bound = int(1.45 * minimum_cut(graph).value)
@@ -103,7 +103,7 @@ def test_components_in_any_choice(n_components: int) -> None:
     assert len(near_minimum_cuts(graph, 0).cuts) == 2 ** (n_components - 1) - 1
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(weighted_graphs(), st.integers(1, 6), st.integers(0, 40))
 def test_a_limit_is_kept_and_said(graph: Graph, limit: int, bound: int) -> None:
     found = near_minimum_cuts(graph, bound, limit)
@@ -144,7 +144,7 @@ def test_what_certifies_where_no_packing_does(n: int, bound: int, limits: dict[s
     assert (spread.values <= bound).all()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(weighted_graphs(), st.integers(0, 80))
 def test_branching_meets_every_cut_once_for_any_bound(graph: Graph, bound: int) -> None:
     cuts, finished = branched_cuts(graph, bound, 1000)
@@ -174,7 +174,7 @@ def test_branching_stops_at_its_limits() -> None:
         branched_cuts(ring_of_cliques(1000), 1, 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(weighted_graphs(least=1, most=8), st.data())
 def test_values_of_all_cuts_by_number_also_for_negative_weights(graph: Graph, data: st.DataObject) -> None:
     signed = np.array(data.draw(st.lists(st.integers(-9, 9), min_size=graph.n_edges, max_size=graph.n_edges)), np.int64)

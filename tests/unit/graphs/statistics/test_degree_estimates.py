@@ -19,7 +19,7 @@ from tests.support.network_oracles import stored_graph
 NUMBERS = st.lists(st.integers(-30, 40), min_size=1, max_size=12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(noisy=NUMBERS, steps=st.lists(st.integers(0, 9), min_size=12, max_size=12))
 def test_the_sorted_estimate_is_nearest_among_ascending_sequences_in_range(noisy: list[int], steps: list[int]) -> None:
     """The variational inequality of a projection: no feasible point lies on the noisy side of the estimate."""
@@ -32,7 +32,7 @@ def test_the_sorted_estimate_is_nearest_among_ascending_sequences_in_range(noisy
     assert estimate_sorted_degrees(estimate, 20) == pytest.approx(estimate)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(noisy=NUMBERS, n=st.integers(0, 50))
 def test_histograms_are_nonnegative_with_the_public_sum(noisy: list[int], n: int) -> None:
     for estimate in (estimate_histogram(noisy, n), estimate_from_cumulative(noisy, n)):
@@ -50,16 +50,16 @@ def test_without_noise_the_estimates_are_the_truth() -> None:
     assert len(estimate_sorted_degrees([], 0)) == 0
 
 
-@pytest.mark.parametrize("bound", [20, 50, 100])
 @pytest.mark.parametrize("name", ["ca-GrQc.txt", "Email-Enron.txt.gz", "facebook_combined.txt"])
-def test_projection_loss_lies_between_the_two_guesses_on_real_graphs(name: str, bound: int) -> None:
+def test_projection_loss_lies_between_the_two_guesses_on_real_graphs(name: str) -> None:
     graph = stored_graph(name)
-    n, kept = graph.n_vertices, project_graph(graph, bound, 1)
-    histogram = degree_histogram(kept.degrees(), bound)
-    loss = estimate_projection_loss(histogram, n)
-    lost = graph.n_edges - kept.n_edges
-    assert loss.light_tail <= lost <= loss.heavy_tail
-    assert loss.full_share == histogram[-1] / n
+    for bound in (20, 50, 100):
+        n, kept = graph.n_vertices, project_graph(graph, bound, 1)
+        histogram = degree_histogram(kept.degrees(), bound)
+        loss = estimate_projection_loss(histogram, n)
+        lost = graph.n_edges - kept.n_edges
+        assert loss.light_tail <= lost <= loss.heavy_tail
+        assert loss.full_share == histogram[-1] / n
 
 
 def test_projection_loss_of_full_and_of_untouched_graphs() -> None:

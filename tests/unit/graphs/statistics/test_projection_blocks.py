@@ -61,7 +61,7 @@ def _expected(graph: SimpleGraph, bound: int, salt: int, n_blocks: int) -> list[
     return blocks
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @GRAPHS
 def test_rounds_end_with_the_sequential_result(n: int, p: float, seed: int, bound: int, n_blocks: int) -> None:
     graph = random_graph(n, p, seed)
@@ -74,7 +74,7 @@ def test_rounds_end_with_the_sequential_result(n: int, p: float, seed: int, boun
     assert _kept(states) == _expected(graph, bound, seed, n_blocks)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @GRAPHS
 def test_one_process_may_finish_after_any_round(n: int, p: float, seed: int, bound: int, n_blocks: int) -> None:
     graph = random_graph(n, p, seed)

@@ -23,7 +23,7 @@ def _reference(n: int, edges: list[tuple[int, int]], bound: int) -> list[bool]:
     return kept
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(n=st.integers(1, 14), p=st.floats(0, 1), seed=st.integers(0, 10**6), bound=st.integers(1, 6))
 def test_edges_are_kept_while_both_ends_have_room(n: int, p: float, seed: int, bound: int) -> None:
     graph = oracle.random_graph(n, p, seed)
@@ -36,7 +36,7 @@ def test_edges_are_kept_while_both_ends_have_room(n: int, p: float, seed: int, b
     assert bound < n - 1 or kept.n_edges == graph.n_edges
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), bound=st.integers(1, 6), p=st.floats(0.1, 1))
 def test_stability_on_larger_graphs(seed: int, bound: int, p: float) -> None:
     """The proof's two inequalities, and the sensitivities that follow, for 16 vertices."""

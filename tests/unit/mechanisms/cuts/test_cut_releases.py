@@ -36,7 +36,7 @@ KEY = bytes(range(32))
 # --- top-k ---
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(rho=st.fractions(Fraction(1, 1000), 5, max_denominator=1000), k=st.integers(1, 500))
 def test_splits_never_overspend(rho: Fraction, k: int) -> None:
     assert k * draw_epsilon(PureDP(rho), k) == rho
@@ -177,7 +177,7 @@ def test_moves_at_the_same_value_stay_below_the_ratio() -> None:
         assert max((m + base) / (fewer + base) for m, fewer in kept) <= count_ratio(n)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(count=st.integers(1, 10**7), n=st.integers(3, 2000))
 def test_steps_of_the_count_are_exact(count: int, n: int) -> None:
     x = min(count, comb(n, 2)) + 3 * n
@@ -185,7 +185,7 @@ def test_steps_of_the_count_are_exact(count: int, n: int) -> None:
     assert 2**steps <= x**GRID < 2 ** (steps + 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(weights=st.lists(st.integers(-5, 60), min_size=1, max_size=40), eta=st.fractions(Fraction(1, 30), 4))
 def test_steps_of_the_soft_count(weights: list[int], eta: Fraction) -> None:
     array = np.array(weights, dtype=np.int64)
