@@ -102,7 +102,7 @@ def assert_same(found: Results, wanted: Results, layout: str) -> None:
 
 
 ONE_PROCESS = 0
-"""Instead of a number of partitions: the same steps without Spark. One run of each layout shows that they are Spark's."""
+"""Instead of a number of partitions: the same steps without Spark. On Spark each layout runs once."""
 
 
 @pytest.fixture(autouse=True)
