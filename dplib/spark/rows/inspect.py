@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dplib.config.date_patterns import guess_patterns
@@ -47,25 +47,12 @@ def inspect_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, 
     """
     judged = judge_events(rows, source, privacy, domain)
     # One name may stand for several row types, one for each of its contents.
-    found = inspect_judged(judged, RULES, privacy.rows_per_unit, privacy.rows_per_day, tuple(domain.names))
+    listed = None if domain.other is None else LISTED
+    found = inspect_judged(judged, RULES, privacy.rows_per_unit, privacy.rows_per_day, tuple(domain.names), listed)
     written = rows.schema["day"].dataType.typeName() == "string"
     hints = date_hints(judged, found, DAY_RULE, source.date_format) if written else []
-    if domain.other is not None:
-        found = _with_undeclared(found, judged, len(RULES), LISTED)
-    hints += name_hints(found, NAME_RULE if domain.other is None else LISTED, _listed(domain.names, domain.other))
+    hints += name_hints(found, listed or NAME_RULE, _listed(domain.names, domain.other))
     return replace(found, hints=hints + missing_hint("names", domain.names, [each.name for each in found.losses]))
-
-
-def _with_undeclared(found: Inspection, judged: DataFrame, place: int, listed: str) -> Inspection:
-    """The same with the rows that count as other, and the most frequent of their names, as a rule at a place."""
-    rows = judged.where(F.col("failed").isNull() & F.col("undeclared").isNotNull())
-    with quiet_spark_errors("inspect the rows"):
-        shown = rows.select(F.lit(0).alias("failed"), F.col("undeclared").alias("shown"))
-        by_rule, values = totals_by_rule(shown, [listed])
-    n_rows = by_rule[0]["rows"] if by_rule else 0
-    rule = RuleCount(listed, found.rules[place - 1].kept - n_rows, n_rows)
-    rules = [*found.rules[:place], rule, *found.rules[place:]]
-    return replace(found, rules=rules, values=found.values | values, changing=found.changing | {listed})
 
 
 def inspect_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, max_rows: int) -> Inspection:
@@ -83,23 +70,26 @@ def inspect_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, m
     """
     judged = judge_values(rows, source, domain, for_owner=True)
     names = domain.groups or ("all bins",)
-    found = inspect_judged(judged, BIN_RULES, max_rows, max_rows, names)
+    listed = None if domain.other is None or domain.groups is None else GROUP_LISTED
+    found = inspect_judged(judged, BIN_RULES, max_rows, max_rows, names, listed)
     hints = []
     if domain.first_day is not None and rows.schema["value"].dataType.typeName() == "string":
         hints += date_hints(judged, found, BIN_RULES[1], source.date_format)
     if domain.categories is not None:
         hints += name_hints(found, BIN_RULES[2], domain.categories)
     if domain.groups is not None:
-        if domain.other is not None:
-            found = _with_undeclared(found, judged, len(BIN_RULES), GROUP_LISTED)
-        rule = BIN_RULES[3] if domain.other is None else GROUP_LISTED
-        hints += name_hints(found, rule, _listed(names, domain.other))
+        hints += name_hints(found, listed or BIN_RULES[3], _listed(names, domain.other))
         hints += missing_hint("groups", names, [each.name for each in found.losses])
     return replace(found, hints=hints)
 
 
 def inspect_judged(
-    judged: DataFrame, rules: Sequence[str], max_rows: int, max_rows_per_day: int, names: Sequence[str]
+    judged: DataFrame,
+    rules: Sequence[str],
+    max_rows: int,
+    max_rows_per_day: int,
+    names: Sequence[str],
+    listed: str | None = None,
 ) -> Inspection:
     """Count judged rows by rule. NOT PRIVATE.
 
@@ -111,80 +101,108 @@ def inspect_judged(
         max_rows: cap of a unit's rows.
         max_rows_per_day: cap of a unit's rows a day.
         names: names of the series, which may repeat.
+        listed: name of a rule that changes rows which are counted as other, where some are; ``judged`` has a column
+            undeclared then, the name of such a row.
 
     Returns:
-        first the rules in order (a row counts as dropped at the first rule that it fails); with quantities ``quantity
-        is within its cap`` (dropped: rows that count as 0 or as the cap instead) and ``quantity is at least 1``
-        (dropped: rows that count nothing); with units ``rows are within the cap a day``, where there is one, and
-        ``rows are within the cap a unit`` (dropped: rows that the keyed hash would cut; their number does not depend
-        on the key). The losses are by name.
+        first the rules in order (a row counts as dropped at the first rule that it fails); then ``listed`` (dropped:
+        rows that count as other); with quantities ``quantity is within its cap`` (dropped: rows that count as 0 or as
+        the cap instead) and ``quantity is at least 1`` (dropped: rows that count nothing); with units ``rows are within
+        the cap a day``, where there is one, and ``rows are within the cap a unit`` (dropped: rows that the keyed hash
+        would cut; their number does not depend on the key). The losses are by name. Cost: two passes, one shuffle by
+        unit.
 
     Raises:
         SchemaError: if the input cannot be read.
         DplibError: if Spark fails otherwise.
     """
     has_quantity = "clamped" in judged.columns
-    clamped = F.col("clamped").cast("long") if has_quantity else F.lit(0)
+    clamped = "CAST(clamped AS BIGINT)" if has_quantity else "0L"
+    sums = [f"sum({clamped}) AS clamped", "sum(CAST(quantity > 0 AS BIGINT)) AS positive"]
+    told, others = judged, [] if listed is None else [listed]
+    if listed is not None:
+        undeclared = f"CASE WHEN undeclared IS NOT NULL THEN {len(rules)} END"
+        kept_columns = [name for name in judged.columns if name not in ("failed", "shown")]
+        shown = "CASE WHEN failed IS NULL THEN undeclared ELSE shown END AS shown"
+        told = judged.selectExpr(*kept_columns, f"coalesce(failed, {undeclared}) AS failed", shown)
     with quiet_spark_errors("inspect the rows"):
-        positive = F.sum((F.col("quantity") > 0).cast("long")).alias("positive")
-        by_rule, values = totals_by_rule(judged, rules, F.sum(clamped).alias("clamped"), positive)
+        by_rule, values = totals_by_rule(told, [*rules, *others], *map(F.expr, sums))
         counted = judged.where(F.col("failed").isNull())
-        has_unit = "unit" in judged.columns
-        caps = _cap_counts(counted, max_rows, max_rows_per_day) if has_unit else []
-        losses = _losses(counted, max_rows, max_rows_per_day, names)
-    kept = by_rule[None]["rows"] if None in by_rule else 0
+        caps, losses = _caps_and_losses(counted, max_rows, max_rows_per_day, names)
+    passed = [by_rule[index] for index in (None, len(rules)) if index in by_rule]
+    kept, outside, n_positive = (sum(row[name] for row in passed) for name in ("rows", "clamped", "positive"))
     result = rule_counts(rules, {index: row["rows"] for index, row in by_rule.items() if index is not None}, kept)
+    if listed is not None:
+        n_other = by_rule[len(rules)]["rows"] if len(rules) in by_rule else 0
+        result.append(RuleCount(listed, kept - n_other, n_other))
     if has_quantity:
-        outside, n_positive = (by_rule[None]["clamped"], by_rule[None]["positive"]) if None in by_rule else (0, 0)
         result.append(RuleCount(IN_QUANTITY_CAP, kept - outside, outside))
         result.append(RuleCount(POSITIVE, n_positive, kept - n_positive))
-    return Inspection(result + caps, values, losses, changing=frozenset({IN_QUANTITY_CAP}))
+    changing = frozenset({IN_QUANTITY_CAP} | ({listed} if listed else set()))
+    return Inspection(result + caps, values, losses, changing=changing)
 
 
-def _cap_counts(counted: DataFrame, max_rows: int, max_rows_per_day: int) -> list[RuleCount]:
-    """Rows before and after each cap of `dplib.spark.rows.contributions.bound_rows`."""
-    days = counted.where(F.col("quantity") > 0).groupBy("unit", "day").agg(F.count("*").alias("all"))
-    has_day_cap = max_rows_per_day < max_rows
-    in_day = F.least("all", F.lit(max_rows_per_day)) if has_day_cap else F.col("all")
-    units = days.groupBy("unit").agg(F.sum("all").alias("all"), F.sum(in_day).alias("in_day"))
-    row = units.agg(
-        F.coalesce(F.sum("all"), F.lit(0)),
-        F.coalesce(F.sum("in_day"), F.lit(0)),
-        F.coalesce(F.sum(F.least("in_day", F.lit(max_rows))), F.lit(0)),
-    ).collect()[0]
-    a_day = [RuleCount(IN_DAY_CAP, row[1], row[0] - row[1])] if has_day_cap else []
-    return [*a_day, RuleCount(IN_UNIT_CAP, row[2], row[1] - row[2])]
-
-
-def _losses(counted: DataFrame, max_rows: int, max_rows_per_day: int, names: Sequence[str]) -> list[Loss]:
-    """What the caps take from each series: a unit's rows are kept with the probability that the hash gives each."""
-    held = F.col("held") if "held" in counted.columns else F.col("quantity")
+def _caps_and_losses(
+    counted: DataFrame, max_rows: int, max_rows_per_day: int, names: Sequence[str]
+) -> tuple[list[RuleCount], list[Loss]]:
+    """Rows before and after each cap of `dplib.spark.rows.contributions.bound_rows`, and what the caps take."""
+    has_unit = "unit" in counted.columns
+    held = "held" if "held" in counted.columns else "quantity"
     more = [name for name in ("unit", "cells", "held_cells", "series_of") if name in counted.columns]
-    rows = counted.select("series", "day", "quantity", held.alias("held"), *more)
-    chance = F.lit(1.0)
-    if "unit" in rows.columns:
-        positive = F.col("quantity") > 0
-        n_day = F.sum(positive.cast("double")).over(Window.partitionBy("unit", "day"))
-        in_day = F.least(F.lit(1.0), F.lit(float(max_rows_per_day)) / F.greatest(n_day, F.lit(1.0)))
-        rows = rows.withColumn("in_day", in_day)
-        n_unit = F.sum(positive.cast("double") * F.col("in_day")).over(Window.partitionBy("unit"))
-        chance = F.col("in_day") * F.least(F.lit(1.0), F.lit(float(max_rows)) / F.greatest(n_unit, F.lit(1.0)))
-    rows = rows.withColumn("chance", chance)
-    if "cells" in rows.columns:
+    rows = counted.selectExpr(
+        "series", "day", "quantity", f"{held} AS held", "CAST(quantity > 0 AS BIGINT) AS n", *more
+    )
+    if "cells" in counted.columns:
         rows = by_cell(rows)
-    sums = rows.groupBy("series").agg(
-        F.sum("held").alias("held"),
-        F.sum("quantity").alias("clipped"),
-        F.sum(F.col("quantity") * F.col("chance")).alias("counted"),
+    rows = (
+        _with_chance(rows, max_rows, max_rows_per_day)
+        if has_unit
+        else rows.selectExpr("*", "1D AS chance", "0L AS n_in_day", "0L AS n_in_unit")
     )
+    sums = [f"sum({part}) AS {part}" for part in ("held", "quantity", "n", "n_in_day", "n_in_unit")]
+    found = rows.groupBy("series").agg(*map(F.expr, ["sum(quantity * chance) AS counted", *sums])).collect()
+    n, in_day, in_unit = (sum(row[name] for row in found) for name in ("n", "n_in_day", "n_in_unit"))
+    a_day = [RuleCount(IN_DAY_CAP, in_day, n - in_day)] if max_rows_per_day < max_rows else []
+    caps = [*a_day, RuleCount(IN_UNIT_CAP, in_unit, in_day - in_unit)] if has_unit else []
     by_name: dict[str, list[float]] = {}
-    for row in sums.collect():
+    for row in found:
+        if row["series"] < 0:  # wide rows themselves, which the caps cut
+            continue
         mine = by_name.setdefault(names[row["series"]], [0.0, 0.0, 0.0])
-        for place, part in enumerate(("held", "clipped", "counted")):
+        for place, part in enumerate(("held", "quantity", "counted")):
             mine[place] += float(row[part])
-    return sorted(
-        (Loss(name, *sums) for name, sums in by_name.items()), key=lambda loss: (loss.counted - loss.held, loss.name)
+    losses = [Loss(name, *sums) for name, sums in by_name.items()]
+    return caps, sorted(losses, key=lambda loss: (loss.counted - loss.held, loss.name))
+
+
+def _with_chance(rows: DataFrame, max_rows: int, max_rows_per_day: int) -> DataFrame:
+    """Sums by unit, day and series, with the probability by which the hash keeps a row of theirs.
+
+    Returns:
+        columns series, held, quantity, n, chance; and on one row of each unit and day ``n_in_day``, on one of each unit
+        ``n_in_unit``: its rows that the cap a day and then the cap a unit leave; else 0. One shuffle by unit.
+    """
+    sums = [f"sum({part}) AS {part}" for part in ("held", "quantity", "n")]
+    by_series = rows.repartition("unit").groupBy("unit", "day", "series").agg(*map(F.expr, sums))
+    of_day, of_unit = "OVER (PARTITION BY unit, day)", "OVER (PARTITION BY unit)"
+    days = by_series.selectExpr("*", f"sum(n) {of_day} AS n_day", f"series = min(series) {of_day} AS tells_day")
+    has_day_cap = max_rows_per_day < max_rows
+    in_day = f"least(n_day, {max_rows_per_day}L)" if has_day_cap else "n_day"
+    in_days = days.selectExpr("*", f"CASE WHEN tells_day THEN {in_day} ELSE 0L END AS n_in_day")
+    units = in_days.selectExpr(
+        "*",
+        f"sum(n_in_day) {of_unit} AS n_unit",
+        f"struct(day, series) = min(struct(day, series)) {of_unit} AS tells_unit",
     )
+    return units.selectExpr(
+        *("series", "held", "quantity", "n", "n_in_day"),
+        f"{_share(max_rows_per_day, 'n_day') if has_day_cap else '1D'} * {_share(max_rows, 'n_unit')} AS chance",
+        f"CASE WHEN tells_unit THEN least(n_unit, {max_rows}L) ELSE 0L END AS n_in_unit",
+    )
+
+
+def _share(cap: int, n_rows: str) -> str:
+    return f"least(1D, {cap}D / greatest({n_rows}, 1L))"
 
 
 def date_hints(judged: DataFrame, found: Inspection, rule: str, current: str) -> list[str]:

@@ -39,6 +39,7 @@ from dplib.spark.rows.unit_rows import cells_of
 
 _PERSON = b"dplib wide row"
 """Tells these hashes from others under the same key."""
+_OF_CELLS = ("quantity", "n", "cells", "held_cells", "series_of")
 PIECE_CELLS = 1 << 20
 """A task makes rows of so many cells at once, however many equal ones there are."""
 
@@ -170,23 +171,28 @@ def _whole(cell: Column, most: float) -> Column:
 
 
 def by_cell(rows: DataFrame) -> DataFrame:
-    """One row a cell, for the data's owner.
+    """One row a cell, and one of series -1 for the row itself; for the data's owner.
 
     Args:
-        rows: columns quantity, chance, cells, held_cells and series_of.
+        rows: columns quantity, n (1 where the row takes a place of a cap), cells, held_cells, series_of, and others.
 
     Returns:
-        columns series, held, quantity (the cell's share of what is left of its row) and chance.
+        the others and series, held, quantity (the cell's share of what is left of its row) and n (0 but for the row).
     """
-    total = F.aggregate("cells", F.lit(0).cast("long"), lambda sum_, piece: sum_ + piece)
-    share = F.when(total > 0, F.col("quantity") / total).otherwise(0.0)
-    cells = rows.select("chance", share.alias("share"), F.explode(F.arrays_zip("series_of", "held_cells", "cells")))
-    return cells.select(
-        F.col("col.series_of").alias("series"),
-        F.col("col.held_cells").alias("held"),
-        (F.col("col.cells") * F.col("share")).alias("quantity"),
-        "chance",
-    ).where("held > 0")
+    others = [name for name in rows.columns if name not in ("series", "held", *_OF_CELLS)]
+    total = "aggregate(cells, 0L, (sum, piece) -> sum + piece)"
+    itself = "named_struct('series_of', -1, 'held_cells', 1L, 'cells', 0)"
+    cells = rows.selectExpr(
+        *others, f"CASE WHEN {total} > 0 THEN quantity / {total} ELSE 0D END AS share", "n",
+        f"explode(concat(array({itself}), arrays_zip(series_of, held_cells, cells))) AS cell",
+    )  # fmt: skip
+    return cells.where("cell.held_cells > 0").selectExpr(
+        *others,
+        "cell.series_of AS series",
+        "cell.held_cells AS held",
+        "cell.cells * share AS quantity",
+        "CASE WHEN cell.series_of = -1 THEN n ELSE 0L END AS n",
+    )
 
 
 def cut_rows(most: int, key: bytes, piece: int = PIECE_CELLS) -> Callable[[Batches], Batches]:
