@@ -13,6 +13,8 @@ from dplib.jobs.network_statistics import distributed
 from dplib.jobs.network_statistics.distributed import measure_on_spark
 from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.spark.engine.blocks import DataFrame, SparkSession
+from dplib.spark.engine.in_process import session_in_process
+from dplib.spark.graphs import edge_blocks
 from dplib.workflow.run_keys import RunKeys
 from tests.support.network_oracles import random_graph
 from tests.support.network_statistics import design_of
@@ -44,19 +46,16 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize(
-    ("case", "n_partitions"),
-    [
-        pytest.param("exact rungs", 1, marks=pytest.mark.slow),
-        pytest.param("smooth", 7, marks=pytest.mark.slow),
-        ("projected", 2),
-    ],
-)
-def test_layouts_agree(spark: SparkSession, tmp_path: Path, secret: bytes, case: str, n_partitions: int) -> None:
+@pytest.mark.parametrize("case", list(CASES))
+def test_layouts_agree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, secret: bytes, case: str) -> None:
+    """Blocks are mapped without Spark here; that Spark maps them alike is tested block by block."""
     design, graph = design_of(budget={"epsilon": 2}, n=N, **CASES[case]), random_graph(N, 0.3, 4)
     keys = RunKeys("test", secret, secret, secret)
+    pieces = edge_blocks._pieces([edge_blocks.pack_edges(graph.source, graph.target)], distributed.block_count(design))
+    blocks = session_in_process().createDataFrame(pa.Table.from_batches([pieces]))
+    monkeypatch.setattr(distributed, "make_edge_blocks", lambda judged, n_blocks: judged)
     here = measure_edges(design, graph, keys, tmp_path / "driver")
-    there = measure_on_spark(judged(spark, graph, n_partitions), design, keys, tmp_path / "spark")
+    there = measure_on_spark(blocks, design, keys, tmp_path / "spark")
     assert there == here
     assert content(tmp_path / "spark") == content(tmp_path / "driver") != {}
     fewer = graph.only(np.arange(graph.n_edges) > 0)

@@ -33,6 +33,9 @@ class _Frame:
     def select(self, *names: str) -> "_Frame":
         return self._like(self._table.select(list(names)))
 
+    def toDF(self, *names: str) -> "_Frame":  # noqa: N802 - Spark's
+        return self._like(self._table.rename_columns(list(names)))
+
     def persist(self) -> "_Frame":
         return self
 

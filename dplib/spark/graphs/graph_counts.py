@@ -24,7 +24,6 @@ from functools import partial
 from itertools import combinations_with_replacement
 
 import numpy as np
-from pyspark.sql import functions as F
 
 from dplib.arrays import IntArray
 from dplib.graphs.mixing import vertex_colours
@@ -110,7 +109,7 @@ def _map_tasks(
 ) -> list[bytes]:
     """What each task makes of its pieces; a partition a task, so that none waits behind others by chance."""
     mapped = map_parts(pieces.repartition(n_tasks, "part"), partial(_alone, function, name), [name])
-    numbered = mapped.select(F.col("part").alias("block"), name)
+    numbered = mapped.select("part", name).toDF("block", name)
     return [columns[name] for _, columns in collect_blocks(numbered, task)]
 
 
