@@ -38,13 +38,11 @@ def counted(rows: Counter[Resolved]) -> IntArray:
     return count_oracle([(day, row_type % 4, quantity, unit) for day, row_type, quantity, unit in rows.elements()])
 
 
-@pytest.mark.parametrize("partitions", [1, 4])
-def test_the_same_rows_are_kept_in_every_order_and_partitioning(
-    compiled: SparkSession, secret: bytes, partitions: int
-) -> None:
+def test_the_same_rows_are_kept_in_every_order_and_partitioning(compiled: SparkSession, secret: bytes) -> None:
+    """Those that the plain rule keeps of the rows in another order; rows that count nothing take no place."""
     rows = random_resolved(1, 20)
-    random.Random(partitions).shuffle(rows)
-    frame = compiled.createDataFrame(rows, SCHEMA).repartition(partitions)
+    frame = compiled.createDataFrame(random.Random(4).sample(rows, len(rows)), SCHEMA).repartition(4)
+    assert any(row[2] == 0 for row in rows)
     assert kept(bound_rows(frame, 5, 2, secret)) == Counter(bound_oracle(rows, 5, 2, secret))
 
 
@@ -76,11 +74,6 @@ def test_another_key_makes_another_choice(secret: bytes) -> None:
     rows = [(day, 0, 1, "u") for day in range(40)]
     choices = {frozenset(kept_of(rows, 5, 1, secret[:n])) for n in (16, 24, 32)}
     assert len(choices) == 3
-
-
-def test_rows_that_count_nothing_take_no_place(spark: SparkSession, secret: bytes) -> None:
-    frame = spark.createDataFrame([(0, 0, 0, "u")] * 30 + [(0, 1, 2, "u")], SCHEMA)
-    assert kept(bound_rows(frame, 1, 1, secret)) == Counter([(0, 1, 2, "u0")])
 
 
 def test_units_need_not_be_valid_text(spark: SparkSession, secret: bytes) -> None:

@@ -62,8 +62,9 @@ def test_blocks_without_rows_are_there(spark: SparkSession, plan: BlockPlan) -> 
 
 def test_no_rows_are_zeros_everywhere(spark: SparkSession, plan: BlockPlan) -> None:
     empty = spark.createDataFrame([], RESOLVED)
-    assert count_cells(empty, N_DAYS, 2).shape == (N_DAYS, 2)
-    assert not count_cells(empty, N_DAYS, 2).any()
+    cells = count_cells(empty, N_DAYS, 2)
+    assert cells.shape == (N_DAYS, 2)
+    assert not cells.any()
     blocks = collect_blocks(count_blocks(empty, plan.day_bounds, 2), 2)
     assert sorted(blocks) == [0, 1, 2, 3]
     assert not any(counts.any() for counts in blocks.values())
@@ -71,12 +72,11 @@ def test_no_rows_are_zeros_everywhere(spark: SparkSession, plan: BlockPlan) -> N
 
 def test_no_number_of_rows_ends_a_count(spark: SparkSession, plan: BlockPlan) -> None:
     """A sum beyond 64 bits stops at the public most; one unit more or less moves it by no more than its rows."""
-    rows = [(5, 1, 2**62), (5, 1, 2**62), (5, 1, 2**62), (6, 0, 2**62 - 1), (7, 0, 3)]
-    for more, partitions in (([], 1), ([(6, 0, 1)], 3), ([(6, 0, 5)], 1)):
-        frame = spark.createDataFrame([*rows, *more], RESOLVED).repartition(partitions)
-        counts = count_cells(frame, N_DAYS, 3)
-        assert counts[5, 1] == MOST
-        assert counts[6, 0] == MOST - (0 if more else 1)
-        assert counts[7, 0] == 3
-        blocks = collect_blocks(count_blocks(frame, plan.day_bounds, 3), 3)
-        np.testing.assert_array_equal(np.concatenate([blocks[i] for i in range(plan.n_blocks)]), counts)
+    rows = [(5, 1, 2**62)] * 3 + [(day, 0, 2**62 - 1) for day in (1, 2, 3)] + [(2, 0, 1), (3, 0, 5), (7, 0, 3)]
+    frame = spark.createDataFrame(rows, RESOLVED).repartition(3)
+    counts = count_cells(frame, N_DAYS, 3)
+    assert counts[5, 1] == MOST
+    assert counts[1:4, 0].tolist() == [MOST - 1, MOST, MOST]
+    assert counts[7, 0] == 3
+    blocks = collect_blocks(count_blocks(frame, plan.day_bounds, 3), 3)
+    np.testing.assert_array_equal(np.concatenate([blocks[i] for i in range(plan.n_blocks)]), counts)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from dplib.clustering.central.grid import CellCounts
@@ -13,6 +14,7 @@ from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.source import Blocks
 from dplib.clustering.sums import ClusterSums, Moments
 from dplib.config.point_input import PointInput
+from dplib.spark.points import points
 from dplib.spark.points.point_rows import open_points
 from dplib.spark.points.points import SparkPoints, block_points
 from tests.support.kmeans import design_of, settings_of
@@ -24,45 +26,49 @@ def frame_of() -> PointFrame:
     return design_of(settings_of("grid", {"epsilon": 1})).frame
 
 
-@pytest.mark.parametrize(("n_partitions", "few"), [(2, 32), (4, 3)])
-def test_totals_are_those_of_one_block(
-    spark: Any, n_partitions: int, few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dplib.spark.points.points._FEW_PARTITIONS", few)
+def test_totals_are_those_of_one_block(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(3).normal(size=(500, 2)) * 0.6
     rows[::50, 1] = np.nan
     frame = frame_of()
-    table = spark.createDataFrame(rows.tolist(), "x0 double, x1 double").repartition(n_partitions)
-    source = SparkPoints(block_points(table, frame, 1, KEY), 2)
-    source.load()
     units = frame.to_units(rows)
     assert len(units) == 490
-    for summary in (Moments(2), CellCounts(frame.space.half_widths, 16), ClusterSums(units[:5])):
-        keys, totals = source.total(summary)
-        expected = Blocks(units).total(summary)
-        assert np.array_equal(keys, expected[0])
-        assert np.array_equal(totals, expected[1])
-    source.release()
+    summaries = Moments(2), CellCounts(frame.space.half_widths, 16), ClusterSums(units[:5])
+    table = spark.createDataFrame(rows.tolist(), "x0 double, x1 double").repartition(4)
+    # Few partitions are added up on the driver, more of them by ranges of keys before.
+    for few, n_asked in ((4, 1), (3, 3)):
+        monkeypatch.setattr("dplib.spark.points.points._FEW_PARTITIONS", few)
+        source = SparkPoints(block_points(table, frame, 1, KEY), 2)
+        source.load()
+        for summary in summaries[-n_asked:]:
+            keys, totals = source.total(summary)
+            expected = Blocks(units).total(summary)
+            assert np.array_equal(keys, expected[0])
+            assert np.array_equal(totals, expected[1])
+        source.release()
 
 
 def test_the_rows_that_a_cap_keeps_do_not_depend_on_order_or_other_units(spark: Any) -> None:
     rows = [(float(number) / 40, 0.0, f"u{number % 4}".encode()) for number in range(40)]
-    frame, found = frame_of(), []
-    for given, parts in ((rows, 1), (rows[::-1], 5), ([row for row in rows if row[2] != b"u3"], 2)):
+    frame, cells = frame_of(), CellCounts(frame_of().space.half_widths, 500)
+    fewer, found = [row for row in rows[::-1] if row[2] != b"u3"], []
+    for given, parts in ((rows, 1), (fewer, 5)):
         table = spark.createDataFrame(given, "x0 double, x1 double, unit binary").repartition(parts)
-        source = SparkPoints(block_points(table, frame, 3, KEY), 2)
-        source.load()
-        found.append(source.total(CellCounts(frame.space.half_widths, 500)))
-        source.release()
+        found.append(SparkPoints(block_points(table, frame, 3, KEY), 2).total(cells))
     assert found[0][1].sum() == 12
-    # Another key keeps other rows: which ones they are cannot be told, or arranged, from outside.
-    other = SparkPoints(block_points(table, frame, 3, KEY[::-1]), 2)
-    other.load()
-    assert set(other.total(CellCounts(frame.space.half_widths, 500))[0]) != set(found[2][0])
-    other.release()
-    assert np.array_equal(found[0][0], found[1][0])
-    assert found[2][1].sum() == 9
-    assert set(found[2][0]) <= set(found[0][0])
+    of_last = Blocks(frame.to_units(np.array([row[:2] for row in rows if row[2] == b"u3"]))).total(cells)[0]
+    assert np.array_equal(found[1][0], np.setdiff1d(found[0][0], of_last))
+    assert found[1][1].sum() == 9
+
+
+def test_another_key_keeps_other_rows() -> None:
+    """Which rows they are cannot be told, or arranged, from outside."""
+    columns = {"x0": np.arange(40.0) / 40, "x1": np.zeros(40), "unit": [b"u"] * 40}
+    batch = pa.RecordBatch.from_pydict(columns)
+    queues = []
+    for key in (KEY, KEY[::-1]):
+        (found,) = points._to_points(frame_of(), key, False)(iter([batch]))
+        queues.append(np.argsort(np.array(found.column("priority").to_pylist()))[:20].tolist())
+    assert set(queues[0]) != set(queues[1])
 
 
 def test_opened_columns_are_numbers_or_missing(spark: Any, tmp_path: Path) -> None:

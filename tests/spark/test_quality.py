@@ -1,17 +1,20 @@
 """Counts of the input by what becomes of its rows: a unit more or less changes them by no more than is claimed."""
 
 import random
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
+from dplib.arrays import IntArray
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.space import Space
 from dplib.config.edge_input import VertexDomain, WeightSettings
 from dplib.config.value_input import BinDomain, HistogramInput
-from dplib.spark.rows.quality import count_categories, count_units_above
+from dplib.spark.rows.quality import JudgedRows, count_categories, count_units_above
 from dplib.spark.rows.quality_rows import (
     judged_edges,
     judged_events,
@@ -46,20 +49,37 @@ def test_every_row_is_in_one_counter(compiled: SparkSession) -> None:
     assert above == sum(units.count(unit) > 5 for unit in set(units))
 
 
+Judged = tuple[int | None, bool, bool, bytes | None, bytes | None]
+"""Rule that the row fails, whether it is clipped and takes a place, content and owner."""
+
+
+def count(spark: SparkSession, rows: Sequence[Judged], q: int) -> IntArray:
+    schema = "failed int, clipped boolean, takes_place boolean, content binary, owner binary"
+    return count_categories(JudgedRows(spark.createDataFrame(rows, schema), RULES, 4), q, KEY)
+
+
 def test_one_unit_changes_the_counters_by_its_kept_rows_at_most(spark: SparkSession) -> None:
-    rows, q = random_rows(160, seed=8, n_units=6, bad=0.8), 2
-    whole, above = counted(spark, rows, q)
-    unit = min({(row[3] or "").strip() for row in rows} - {""})
-    fewer, fewer_above = counted(spark, [row for row in rows if (row[3] or "").strip() != unit], q)
-    change = np.array(whole) - np.array(fewer)
-    # The rows of all others stay those that they were.
+    draw, q = random.Random(8), 2
+    rows: list[Judged] = [
+        (
+            draw.choice((None, *range(len(RULES)))),
+            draw.random() < 0.3,
+            True,
+            b"%d" % draw.randrange(9),
+            b"u%d" % (n % 6),
+        )
+        for n in range(160)
+    ]
+    whole = count(spark, rows, q)
+    assert whole.sum() == 6 * q
+    # The rows of all others stay those that they were, in any order.
+    change = whole - count(spark, [row for row in draw.sample(rows, len(rows)) if row[4] != b"u0"], q)
     assert (change >= 0).all()
     assert change.sum() == q
-    assert 0 <= above - fewer_above <= 1
     # All rows of a unit may meet one rule; a row without a unit is a unit of its own, however many there are.
-    same: list[Row] = [("2020-02-26", "naan", str(place), "new") for place in range(5)]
-    more, _ = counted(spark, [*rows, *same, *[(None, None, None, " "), (None, None, None, None)] * 2], q)
-    assert (np.array(more) - np.array(whole)).tolist() == [2 * q, q] + [0] * len(RULES)
+    same: list[Judged] = [(1, False, True, b"%d" % place, b"new") for place in range(5)]
+    more = count(spark, [*rows, *same, *[(0, False, True, None, None)] * 2 * q], q)
+    assert (more - whole).tolist() == [2 * q, q] + [0] * len(RULES)
 
 
 def test_rows_of_one_pair_are_one_unit(spark: SparkSession) -> None:
@@ -88,14 +108,16 @@ def test_values_and_points_are_counted_like_rows(spark: SparkSession) -> None:
     frame = PointFrame(Space.box([-1.0, -1.0], [1.0, 1.0]), (0.0, 0.0), (1.0, 1.0))
     points = [(0.5, 0.5), (3.0, 0.0), (None, 0.0), (float("nan"), 0.0), (0.1, 0.2)]
     table = spark.createDataFrame(points, "x0 double, x1 double")
-    assert count_categories(judged_points(table, frame, 1, True), 1, KEY).tolist() == [0, 2, 2, 1]
-    assert count_categories(judged_points(table, frame, 1, False), 1, KEY).tolist() == [0, 2, 3, 0]
+    within, anywhere = (judged_points(table, frame, 1, are_public) for are_public in (True, False))
+    # A point outside is clipped where the bounds are public: of the two times four points that have both, one is.
+    both = replace(within, frame=within.frame.union(anywhere.frame))
+    assert count_categories(both, 1, KEY).tolist() == [0, 4, 5, 1]
 
 
-def test_counters_depend_on_no_order(spark: SparkSession) -> None:
+def test_rows_of_a_unit_are_counted_up_to_its_number(spark: SparkSession) -> None:
     rows = random_rows(120, seed=4, n_units=9)
     source, privacy = settings()
-    mixed = random.Random(1).sample(rows, len(rows))
-    table = spark.createDataFrame(mixed, TEXT).repartition(7)
-    found = count_categories(judged_events(table, source, privacy, DOMAIN), 2, KEY).tolist()
-    assert found == counted(spark, rows, 2)[0]
+    found = count_categories(judged_events(spark.createDataFrame(rows, TEXT), source, privacy, DOMAIN), 2, KEY)
+    of_unit = Counter((row[3] or "").strip() for row in rows)
+    assert found[0] == of_unit.pop("") > 1
+    assert found[1:].sum() == sum(min(2, n_rows) for n_rows in of_unit.values()) < len(rows) / 2

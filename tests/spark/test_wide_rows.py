@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -17,12 +18,13 @@ from pyspark.sql import functions as F
 from dplib.arrays import IntArray
 from dplib.config.event_input import Columns, Input
 from dplib.config.sections import EventPrivacySettings
-from dplib.spark.rows import contributions
+from dplib.spark.rows.contributions import keep_rows
 from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.inspect import inspect_rows
 from dplib.spark.rows.read import _with_cells
 from dplib.spark.rows.row_domain import RULES, RowDomain
 from dplib.spark.rows.wide import bounded_rows, cut_rows, judge_wide
+from tests.support.interpreted import planning_once
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 ITEMS = ("tea", "coffee", "milk", "cocoa")
@@ -115,24 +117,36 @@ def counted(spark: SparkSession, rows: Sequence[Wide], unit: bool, key: bytes, p
     return count_cells(bounded, N_DAYS, len(ITEMS))
 
 
-@pytest.mark.parametrize(("unit", "partitions"), [(False, 3), (True, 1), (True, 3)])
-def test_counts_are_those_of_plain_python_in_every_partitioning(
-    compiled: SparkSession, secret: bytes, monkeypatch: pytest.MonkeyPatch, unit: bool, partitions: int
-) -> None:
-    monkeypatch.setattr(contributions, "HELD_ROWS", 8)
+def test_counts_of_rows_without_a_unit_are_those_of_plain_python(compiled: SparkSession, secret: bytes) -> None:
     rows = random_rows(3, 240)
-    expected = bounded_oracle(rows, unit, secret)
-    random.Random(partitions).shuffle(rows)
-    np.testing.assert_array_equal(counted(compiled, rows, unit, secret, partitions), expected)
+    np.testing.assert_array_equal(counted(compiled, rows, False, secret), bounded_oracle(rows, False, secret))
 
 
-def test_one_row_more_changes_at_most_the_cap_and_equal_rows_are_cut_apart(spark: SparkSession, secret: bytes) -> None:
-    rows: list[Wide] = [("2024-01-01", ("4", "4", "4", "4"), "")] * 40
-    before, after = (counted(spark, rows[:n], False, secret) for n in (39, 40))
+def test_counts_of_units_are_those_of_plain_python(spark: SparkSession, secret: bytes) -> None:
+    rows = random_rows(3, 240)
+    expected = bounded_oracle(rows, True, secret)
+    random.Random(3).shuffle(rows)
+    with planning_once(spark, wanted=False):
+        np.testing.assert_array_equal(counted(spark, rows, True, secret), expected)
+
+
+def cut(cells: Sequence[Sequence[int]], days: Sequence[int], key: bytes, **more: Sequence[object]) -> pa.RecordBatch:
+    """What a task makes of rows, each with its unit, or with the number of its equals."""
+    kinds = {"unit": pa.binary(), "copies": pa.int64()}
+    columns = {"day": pa.array(days, pa.int32()), "cells": pa.array(cells, pa.list_(pa.int32()))}
+    columns |= {name: pa.array(given, kinds[name]) for name, given in more.items()}
+    (found,) = cut_rows(CAP, key)(iter([pa.RecordBatch.from_pydict(columns)]))
+    return found
+
+
+def test_one_row_more_changes_at_most_the_cap_and_equal_rows_are_cut_apart(secret: bytes) -> None:
+    before, after = (
+        np.sum(cut([[4, 4, 4, 4]], [0], secret, copies=[n]).column("cells").to_pylist(), axis=0) for n in (39, 40)
+    )
     assert (after >= before).all()
     assert (after - before).sum() == CAP
     # Cut by one hash all of these would count under one item.
-    assert (after[0] > 0).all()
+    assert (after > 0).all()
 
 
 def test_equal_rows_are_cut_a_piece_at_a_time(secret: bytes) -> None:
@@ -160,18 +174,30 @@ def test_cells_that_are_numbers_are_read_as_their_texts(spark: SparkSession) -> 
     kinds |= {"long": (2**53 + 1, -1, 0, None), "boolean": (True, False, True, None)}
     schema = ", ".join(f"`items.{place}` {kind}" for place, kind in enumerate(kinds))
     frame = _with_cells(spark.createDataFrame(list(zip(*kinds.values(), strict=True)), schema).coalesce(1))
-    found = np.array([row["cells"] for row in frame.collect()])
+    rows = frame.collect()
+    found = np.array([row["cells"] for row in rows])
     expected = [[2.5, 2.5, 2.0**53, 1], [math.inf, -1, -1, 0], [math.nan, math.nan, 0, 1], [0, 0, 0, 0]]
     assert np.array_equal(found, expected, equal_nan=True)
-    assert [row["bad_cell"] for row in frame.collect()] == [None, None, "NaN", None]
+    assert [row["bad_cell"] for row in rows] == [None, None, "NaN", None]
 
 
-def test_a_unit_more_or_less_changes_at_most_its_caps(spark: SparkSession, secret: bytes) -> None:
-    rows = random_rows(5, 120)
-    everything = counted(spark, rows, True, secret)
-    change = everything - counted(spark, [row for row in rows if row[2] != "u1"], True, secret)
-    assert (change >= 0).all()
-    assert 0 < change.sum() <= 3 * CAP
+def test_a_unit_more_or_less_changes_at_most_its_caps(secret: bytes) -> None:
+    draw = random.Random(5)
+    rows = [(draw.randrange(N_DAYS), [draw.choice((0, 1, 2, 4)) for _ in ITEMS], b"u%d" % (n // 6)) for n in range(120)]
+
+    def bounded(left_out: bytes) -> IntArray:
+        days, cells, units = zip(*(row for row in rows if row[2] != left_out), strict=True)
+        batch = cut(cells, days, secret, unit=units)
+        kept = pa.Table.from_batches(keep_rows(3, 3, secret)(iter([batch.filter(pc.greater(batch["quantity"], 0))])))
+        counts = np.zeros((N_DAYS, len(ITEMS)), np.int64)
+        np.add.at(counts, kept["day"].to_numpy(), kept["cells"].to_pylist())
+        return counts
+
+    everything = bounded(b"none")
+    for unit in (b"u0", b"u1", b"u19"):
+        change = everything - bounded(unit)
+        assert (change >= 0).all()
+        assert 0 < change.sum() <= 3 * CAP
 
 
 def test_rules_and_days_of_cells(spark: SparkSession, secret: bytes) -> None:
