@@ -2,10 +2,15 @@
 
 import datetime as dt
 from collections.abc import Mapping
+from functools import reduce
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from dplib.config.event_input import Columns, Input
 from dplib.spark.rows.read import MOMENT_TYPES, open_columns, open_rows
@@ -21,8 +26,28 @@ def source(**settings: Any) -> Input:
     )
 
 
+def named(day: str = "day", item: str = "item") -> dict[str, Any]:
+    """The setting of columns with these names."""
+    return {"columns": Columns(day=day, item=item).model_dump()}
+
+
+def parquet(**columns: list[str]) -> bytes:
+    """A Parquet file."""
+    pq.write_table(pa.table(columns), file := BytesIO())
+    return file.getvalue()
+
+
 def rows(spark: SparkSession, folder: Path, **settings: Any) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in open_rows(spark, source(**settings), folder).collect()), key=str)
+
+
+def rows_of_each(spark: SparkSession, inputs: Mapping[str, DataFrame]) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of several inputs with the same columns of text, read by one job."""
+    named = (frame.withColumn("input", F.lit(name)) for name, frame in inputs.items())
+    found: dict[str, list[tuple[Any, ...]]] = {name: [] for name in inputs}
+    for row in reduce(DataFrame.union, named).collect():
+        found[row["input"]].append(tuple(row)[:-1])
+    return {name: sorted(rows, key=str) for name, rows in found.items()}
 
 
 def write(folder: Path, files: Mapping[str, str | bytes]) -> None:

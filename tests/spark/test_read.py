@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from dplib.config.event_input import Columns, Input
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.rows.read import open_rows
+from tests.spark.reading import rows_of_each
 from tests.support.interpreted import interpreting
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
@@ -75,20 +76,28 @@ def test_malformed_lines_become_rows_and_nothing_stops(compiled: SparkSession, t
     assert len(rows) == 8
 
 
-@pytest.mark.parametrize("sep", [",", "\t", "|"])
-def test_lines_that_are_cut_are_read_as_the_parser_reads_them(sep: str, spark: SparkSession, tmp_path: Path) -> None:
-    signs = [sep, "a", "1", " ", '"', "\\", "\0", "\t", "\ufeff", "é", "#", "'"]
-    lines = ["".join(line) for size in range(1, 4) for line in itertools.product(signs, repeat=size)]
-    lines += [sep.join(["2020-01-01", "naan", "1", "u", "more"][:size]) for size in range(1, 6)]
-    text = b"\n".join(
-        [*(line.encode() for line in lines), b"a\xff" + sep.encode() + b"b\xc3", b"\xed\xa0\x80" + sep.encode()]
-    )
-    (tmp_path / "rows.csv").write_bytes(sep.join(["when", "what", "n", "who"]).encode() + b"\n" + text)
-    options = {"header": "true", "sep": sep}
-    with interpreting(spark, wanted=sep != ","):
-        cut, parsed = (read(spark, tmp_path, source(options=options | own)) for own in ({}, {"nullValue": ""}))
-    assert cut == parsed
-    assert len(cut) > 1_000
+def test_lines_that_are_cut_are_read_as_the_parser_reads_them(spark: SparkSession, tmp_path: Path) -> None:
+    inputs: dict[str, DataFrame] = {}
+    for place, sep in enumerate((",", "\t", "|")):
+        signs = [sep, "a", "1", " ", '"', "\\", "\0", "\t", "\ufeff", "é", "#", "'"]
+        lines = ["".join(line) for size in range(1, 4) for line in itertools.product(signs, repeat=size)]
+        lines += [sep.join(["2020-01-01", "naan", "1", "u", "more"][:size]) for size in range(1, 6)]
+        text = [line.encode() for line in lines]
+        text += [b"a\xff" + sep.encode() + b"b\xc3", b"\xed\xa0\x80" + sep.encode()]
+        header = sep.join(["when", "what", "n", "who"]).encode()
+        (tmp_path / f"{place}.csv").write_bytes(b"\n".join([header, *text]))
+        # With that option the parser takes every line.
+        for name, own in (("cut", {}), ("parsed", {"nullValue": ""})):
+            section = source(path=f"{place}.csv", options={"header": "true", "sep": sep} | own)
+            inputs[f"{name} {sep}"] = open_rows(spark, section, tmp_path)
+    # Lines with commas are taken apart by compiled expressions.
+    commas = {name: inputs.pop(name) for name in ("cut ,", "parsed ,")}
+    with interpreting(spark, wanted=False):
+        found = rows_of_each(spark, commas)
+    found |= rows_of_each(spark, inputs)
+    for sep in (",", "\t", "|"):
+        assert len(found[f"cut {sep}"]) > 1_500
+        assert found[f"cut {sep}"] == found[f"parsed {sep}"]
 
 
 def test_csv_without_header_is_read_by_position_without_asking_a_row(spark: SparkSession, tmp_path: Path) -> None:
@@ -102,10 +111,9 @@ def test_csv_without_header_is_read_by_position_without_asking_a_row(spark: Spar
 def test_globs_and_lists_of_paths(spark: SparkSession, tmp_path: Path) -> None:
     for number, name in enumerate(["a1", "a2", "b1"]):
         (tmp_path / f"{name}.csv").write_text(f"when,what,n,who\n2020-01-01,naan,{number},u\n")
-    numbers = {
-        shown: [line[2] for line in read(spark, tmp_path, source(path=path))]
-        for shown, path in {"glob": "a*.csv", "list": ["a2.csv", str(tmp_path / "b1.csv")], "folder": "."}.items()
-    }
+    paths = {"glob": "a*.csv", "list": ["a2.csv", str(tmp_path / "b1.csv")], "folder": "."}
+    opened = {shown: open_rows(spark, source(path=path), tmp_path) for shown, path in paths.items()}
+    numbers = {shown: [line[2] for line in rows] for shown, rows in rows_of_each(spark, opened).items()}
     assert numbers == {"glob": ["0", "1"], "list": ["1", "2"], "folder": ["0", "1", "2"]}
 
 

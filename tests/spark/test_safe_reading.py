@@ -4,8 +4,9 @@ import datetime as dt
 import gzip
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.orc as orc
@@ -22,9 +23,61 @@ from dplib.spark.rows.column_hints import missing_column
 from dplib.spark.rows.input_files import count_long_lines
 from dplib.spark.rows.inspection import Inspection, RuleCount
 from dplib.spark.rows.read import open_rows
-from tests.spark.reading import HEADER, rows, source, write
+from tests.spark.reading import HEADER, named, parquet, rows, rows_of_each, source, write
 
 pytestmark = pytest.mark.usefixtures("interpreted")
+
+
+Rows = dict[str, list[tuple[Any, ...]]]
+Given = tuple[Mapping[str, str | bytes], dict[str, Any]]
+"""Files, and settings of section `input`."""
+
+
+ENCODINGS = ("UTF-8", "ISO-8859-1", "US-ASCII")
+FOLDERS = ("in/a.csv", "in/sub/deeper/b.csv", "in/site=1/b.csv", "in/site=1/sub/b.csv")
+LINE = HEADER + "2024-01-01,a\n"
+INPUTS: dict[str, Given] = {
+    "ends": ({"in": "\ufeffday,item\r2024-01-01,a\r2024-01-02,b\r"}, {}),
+    "lines' name": ({"in/value=7/a": LINE, "in/value=8/a": HEADER + "2024-01-01,b\n"}, named(item="value")),
+    "partitions": (
+        {"in/site=01/day=20240101/a": "item\nx\n", "in/site=1/day=20240102/b": "item\nx\n"},
+        named(item="site") | {"date_format": "yyyyMMdd"},
+    ),
+    "folders": (dict.fromkeys(FOLDERS, LINE), {"options": {"header": "true", "recursiveFileLookup": "true"}}),
+    "beside empty files": ({"in/a": "", "in/b": "", "in/c": LINE}, {}),
+    "headers": (
+        {"in/a": '"day",item\n2024-01-01,a\n', "in/b.gz": gzip.compress(b"day,item\n2024-01-01,a\n")},
+        {},
+    ),
+    "capitals of text": ({"in": "Day,day,item,note,note,\n1999,2024-01-01,a,x,y,\n"}, {}),
+    "capitals of Parquet": ({"in": parquet(Day=["1999"], day=["2024-01-01"], item=["a"])}, {"format": "parquet"}),
+    "capitals of JSON": ({"in": '{"Day": "1999", "item": "a", "day": "2024-01-01"}\n'}, {"format": "json"}),
+    **{f"pattern {path}": ({"a [1].csv": LINE}, {"path": path}) for path in ("a [1].csv", "a*.csv", ".")},
+    # Footers are read at other places than rows are.
+    "pattern of Parquet": (
+        {"b [1].parquet": parquet(day=["2024-01-01"], item=["a"])}, {"path": "b [1].parquet", "format": "parquet"},
+    ),
+    **{
+        encoding: (
+            {"in": HEADER.encode() + b"2024-01-01,caf\xe9\n2024-01-01,\xff\xfe\x80\n"},
+            {"options": {"header": "true", "encoding": encoding}},
+        )
+        for encoding in ENCODINGS
+    },
+}  # fmt: skip
+FIRST = ("2024-01-01", "a")
+
+
+@pytest.fixture(scope="module")
+def read(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    """The rows of `INPUTS`, all read by one job."""
+    opened = {}
+    for name, (files, settings) in INPUTS.items():
+        # A folder whose name is a pattern.
+        base = tmp_path_factory.mktemp("report") / ("[2024] {x}*?" if name.startswith("pattern") else "in")
+        write(base, files)
+        opened[name] = open_rows(spark, source(**settings), base)
+    return rows_of_each(spark, opened)
 
 
 def test_no_line_of_text_fails_or_swallows_others(compiled: SparkSession, tmp_path: Path) -> None:
@@ -46,9 +99,8 @@ def test_no_line_of_text_fails_or_swallows_others(compiled: SparkSession, tmp_pa
     assert len(found) == 2 + len(odd) - 2
 
 
-def test_lines_may_end_as_they_like(spark: SparkSession, tmp_path: Path) -> None:
-    write(tmp_path, {"in": "\ufeffday,item\r2024-01-01,a\r2024-01-02,b\r"})
-    assert rows(spark, tmp_path) == [("2024-01-01", "a"), ("2024-01-02", "b")]
+def test_lines_may_end_as_they_like(read: Rows) -> None:
+    assert read["ends"] == [("2024-01-01", "a"), ("2024-01-02", "b")]
 
 
 def test_a_line_of_json_is_at_most_one_row(compiled: SparkSession, tmp_path: Path) -> None:
@@ -100,7 +152,7 @@ def test_no_other_row_decides_whether_a_long_line_counts(
     given = EdgeInput.model_validate({"path": "in", "format": kind}) if kind == "snap" else source(format=kind)
     header = [HEADER.strip()] if kind == "csv" else []
     try:
-        for before in (0, 1, 10_000):
+        for before in (0, 10_000):
             write(tmp_path, {"in": "\n".join([*header, *[other] * before, *lines, other, ""])})
             found = open_edges(spark, given, tmp_path) if kind == "snap" else open_rows(spark, given, tmp_path)
             assert found.count() == before + 1
@@ -108,18 +160,14 @@ def test_no_other_row_decides_whether_a_long_line_counts(
         spark.conf.unset(OPEN_COST)
 
 
-@pytest.mark.parametrize("encoding", ["UTF-8", "ISO-8859-1", "US-ASCII"])
-def test_no_byte_fails_an_encoding(encoding: str, spark: SparkSession, tmp_path: Path) -> None:
-    write(tmp_path, {"in": HEADER.encode() + b"2024-01-01,caf\xe9\n2024-01-01,\xff\xfe\x80\n"})
-    found = rows(spark, tmp_path, options={"header": "true", "encoding": encoding})
-    read = {"UTF-8": ["caf\ufffd", "\ufffd" * 3], "ISO-8859-1": ["caf\xe9", "\xff\xfe\x80"]}
-    assert sorted(row[1] for row in found) == sorted(read.get(encoding, read["UTF-8"]))
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_no_byte_fails_an_encoding(encoding: str, read: Rows) -> None:
+    items = {"UTF-8": ["caf\ufffd", "\ufffd" * 3], "ISO-8859-1": ["caf\xe9", "\xff\xfe\x80"]}
+    assert sorted(row[1] for row in read[encoding]) == sorted(items.get(encoding, items["UTF-8"]))
 
 
-def test_a_folder_may_be_named_as_lines_are(spark: SparkSession, tmp_path: Path) -> None:
-    write(tmp_path, {"in/value=7/a": HEADER + "2024-01-01,a\n", "in/value=8/a": HEADER + "2024-01-01,b\n"})
-    columns = Columns(day="day", item="value").model_dump()
-    assert rows(spark, tmp_path, columns=columns) == [("2024-01-01", "7"), ("2024-01-01", "8")]
+def test_a_folder_may_be_named_as_lines_are(read: Rows) -> None:
+    assert read["lines' name"] == [("2024-01-01", "7"), ("2024-01-01", "8")]
 
 
 def test_lines_that_are_too_long_are_a_rule_before_all_others() -> None:
@@ -130,10 +178,8 @@ def test_lines_that_are_too_long_are_a_rule_before_all_others() -> None:
         Inspection([RuleCount("a", 0, 0)]).with_long_lines(1).require_some_kept()
 
 
-def test_partition_folders_are_text(spark: SparkSession, tmp_path: Path) -> None:
-    write(tmp_path, {"in/site=01/day=20240101/a": "item\nx\n", "in/site=1/day=20240102/b": "item\nx\n"})
-    columns = Columns(day="day", item="site").model_dump()
-    assert rows(spark, tmp_path, columns=columns, date_format="yyyyMMdd") == [("20240101", "01"), ("20240102", "1")]
+def test_partition_folders_are_text(read: Rows) -> None:
+    assert read["partitions"] == [("20240101", "01"), ("20240102", "1")]
 
 
 @pytest.mark.parametrize(
@@ -153,11 +199,8 @@ def test_files_that_would_be_left_out_are_a_refusal(
         open_rows(spark, source(), tmp_path)
 
 
-def test_files_in_all_folders_are_read_where_that_is_asked_for(spark: SparkSession, tmp_path: Path) -> None:
-    files = ("in/a.csv", "in/sub/deeper/b.csv", "in/site=1/b.csv", "in/site=1/sub/b.csv")
-    write(tmp_path, dict.fromkeys(files, HEADER + "2024-01-01,a\n"))
-    options = {"header": "true", "recursiveFileLookup": "true"}
-    assert rows(spark, tmp_path, options=options) == [("2024-01-01", "a")] * len(files)
+def test_files_in_all_folders_are_read_where_that_is_asked_for(read: Rows) -> None:
+    assert read["folders"] == [FIRST] * len(FOLDERS)
 
 
 @pytest.mark.parametrize("files", [("in/a", "in/sub/b"), ("in/a", "in/site=1/b"), ("in/a", "in/b")])
@@ -177,7 +220,7 @@ def test_graph_files_that_would_be_left_out_are_a_refusal(
         open_edges(spark, edges, tmp_path)
 
 
-def test_an_empty_folder_and_empty_files_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_empty_folder_and_empty_files_are_refused(spark: SparkSession, tmp_path: Path, read: Rows) -> None:
     (tmp_path / "in").mkdir()
     for kind in ("csv", "json", "parquet", "orc"):
         with pytest.raises(SchemaError, match=r"^input.path must name at least one file, got in"):
@@ -185,8 +228,7 @@ def test_an_empty_folder_and_empty_files_are_refused(spark: SparkSession, tmp_pa
     write(tmp_path, {"in/a": "", "in/b": ""})
     with pytest.raises(SchemaError, match=r"^input.path must .* got in, empty files only"):
         open_rows(spark, source(), tmp_path)
-    write(tmp_path, {"in/c": HEADER + "2024-01-01,a\n"})
-    assert rows(spark, tmp_path) == [("2024-01-01", "a")]
+    assert read["beside empty files"] == [FIRST]
 
 
 def _two_tables(first: pa.Table, second: pa.Table, writer: Callable[[pa.Table, Path], None]) -> Callable[[Path], None]:
@@ -226,9 +268,9 @@ def test_files_of_one_folder_must_hold_a_column_with_one_type(kind: str, spark: 
             open_rows(spark, source(path=str(folder), format=kind), tmp_path)
 
 
-def test_headers_of_one_folder_must_be_equal(spark: SparkSession, tmp_path: Path) -> None:
-    write(tmp_path, {"in/a": '"day",item\n2024-01-01,a\n', "in/b.gz": gzip.compress(b"day,item\n2024-01-01,a\n")})
-    assert rows(spark, tmp_path) == [("2024-01-01", "a")] * 2
+def test_headers_of_one_folder_must_be_equal(spark: SparkSession, tmp_path: Path, read: Rows) -> None:
+    assert read["headers"] == [FIRST] * 2
+    write(tmp_path, INPUTS["headers"][0])
     write(tmp_path, {"in/c": "item,day\na,2024-01-01\n"})
     match = r"^input.path must name files with the same columns in the same order, got day, item and, in file 3 of 3 by"
     with pytest.raises(SchemaError, match=match):
@@ -277,24 +319,16 @@ def test_the_first_line_of_a_file_without_the_column_is_told(
     assert str(c.value).isprintable()
 
 
-def test_columns_that_differ_in_capitals_or_stand_twice_elsewhere_are_read(spark: SparkSession, tmp_path: Path) -> None:
-    write(tmp_path, {"in": "Day,day,item,note,note,\n1999,2024-01-01,a,x,y,\n"})
-    assert rows(spark, tmp_path) == [("2024-01-01", "a")]
-    table = pa.table({"Day": ["1999"], "day": ["2024-01-01"], "item": ["a"]})
-    pq.write_table(table, tmp_path / "pq")
-    assert rows(spark, tmp_path, path="pq", format="parquet") == [("2024-01-01", "a")]
-    write(tmp_path, {"json": '{"Day": "1999", "item": "a", "day": "2024-01-01"}\n'})
-    assert rows(spark, tmp_path, path="json", format="json") == [("2024-01-01", "a")]
+def test_columns_that_differ_in_capitals_or_stand_twice_elsewhere_are_read(
+    read: Rows,
+) -> None:
+    for kind in ("text", "Parquet", "JSON"):
+        assert read[f"capitals of {kind}"] == [FIRST]
 
 
-def test_the_configurations_folder_is_no_pattern(spark: SparkSession, tmp_path: Path) -> None:
-    base = tmp_path / "report [2024] {x}*?"
-    write(base, {"a [1].csv": HEADER + "2024-01-01,a\n"})
-    for path in ("a [1].csv", "a*.csv", "."):
-        assert rows(spark, base, path=path) == [("2024-01-01", "a")]
-    # Footers are read at other places than rows are.
-    pq.write_table(pa.table({"day": ["2024-01-01"], "item": ["a"]}), base / "b [1].parquet")
-    assert rows(spark, base, path="b [1].parquet", format="parquet") == [("2024-01-01", "a")]
+def test_the_configurations_folder_is_no_pattern(read: Rows) -> None:
+    found = [rows for name, rows in read.items() if name.startswith("pattern")]
+    assert found == [[FIRST]] * 4
 
 
 def test_tables_kept_as_text_are_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import datetime as dt
 from functools import reduce
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.errors import ConfigError
@@ -76,9 +76,11 @@ def test_patterns_that_lose_none_are_accepted(pattern: str, spark: SparkSession)
     check_date_format(spark, pattern)
 
 
-@pytest.mark.parametrize("pattern", sorted(KNOWN_PATTERNS))
-def test_known_patterns_are_read_by_position_as_by_spark(pattern: str, spark: SparkSession) -> None:
-    probe_date_format(spark, pattern)
+WINDOWS = ((dt.date(1, 1, 1), 3_652_059), (dt.date(2024, 2, 1), 29))
+
+
+def texts_of(pattern: str) -> list[str]:
+    """Days of a pattern in and between years, few of them right, and texts that are almost one."""
     years, months, days = (0, 1, 1900, 2023, 2024, 9999), (0, 1, 2, 12, 13), (0, 1, 28, 29, 30, 31, 32)
     moments = [f"{h:02}:{m:02}:{s:02}" for h in (0, 9, 23, 24) for m in (0, 59, 60) for s in (0, 59, 60)]
     marks = {"yyyy": "{0:04}", "MM": "{1:02}", "dd": "{2:02}", "HH:mm:ss": "{3}", "'T'": "T"}
@@ -86,20 +88,53 @@ def test_known_patterns_are_read_by_position_as_by_spark(pattern: str, spark: Sp
     texts = [form.format(y, m, d, moments[(y + m + d) % 36]) for y in years for m in months for d in days]
     texts += [form.format(2024, 2, 29, moment) for moment in moments]
     good = form.format(2024, 2, 29, "23:59:59")
-    texts += [f"+{good}", f"+0{good}", good[:-1], f"{good}x", f"{good}\n", good.replace("2", "\u0662"), good.lower()]
-    frame = spark.createDataFrame([(text,) for text in texts], "t string")
-    frame = frame.selectExpr("t", f"{plain_date('t', pattern)} IS NOT NULL AS is_plain")
-    windows = ((dt.date(1, 1, 1), 3_652_059), (dt.date(2024, 2, 1), 29))
-    for place, (first, n_days) in enumerate(windows):
+    return [
+        *texts,
+        f"+{good}",
+        f"+0{good}",
+        good[:-1],
+        f"{good}x",
+        f"{good}\n",
+        good.replace("2", "\u0662"),
+        good.lower(),
+    ]
+
+
+def numbered(spark: SparkSession, pattern: str) -> DataFrame:
+    """For each text of a pattern whether its date is plain, and its day by position and by Spark in each window."""
+    frame = spark.createDataFrame([(text,) for text in texts_of(pattern)], "t string")
+    frame = frame.selectExpr(
+        "t", f"{plain_date('t', pattern)} IS NOT NULL AS is_plain", f"{literal(pattern)} AS pattern"
+    )
+    for place, (first, n_days) in enumerate(WINDOWS):
         # In brackets the same pattern is left to Spark.
         for name, each in (("position", pattern), ("spark", f"[{pattern}]")):
-            numbered = with_day_number(frame, "t", "string", source(date_format=each), first, n_days)
-            frame = numbered.select(*frame.columns, F.col("day_number").alias(f"{name}{place}"))
-    # Dates as they are written, and those whose parts are put in order, are compiled once each.
-    with interpreting(spark, wanted=pattern not in ("yyyy-MM-dd", "dd/MM/yyyy")):
-        rows = frame.collect()
+            with_day = with_day_number(frame, "t", "string", source(date_format=each), first, n_days)
+            frame = with_day.select(*frame.columns, F.col("day_number").alias(f"{name}{place}"))
+    return frame
+
+
+@pytest.fixture(scope="module")
+def days_of_patterns(spark: SparkSession) -> dict[str, list[Row]]:
+    """Dates as they are written, and those whose parts are put in order, are compiled."""
+    compiled = ("yyyy-MM-dd", "dd/MM/yyyy")
+    found: dict[str, list[Row]] = {pattern: [] for pattern in KNOWN_PATTERNS}
+    for patterns in (compiled, sorted(KNOWN_PATTERNS.difference(compiled))):
+        with interpreting(spark, wanted=patterns is not compiled):
+            for row in reduce(DataFrame.union, (numbered(spark, pattern) for pattern in patterns)).collect():
+                found[row["pattern"]].append(row)
+    return found
+
+
+@pytest.mark.parametrize("pattern", sorted(KNOWN_PATTERNS))
+def test_known_patterns_are_read_by_position_as_by_spark(
+    pattern: str, spark: SparkSession, days_of_patterns: dict[str, list[Row]]
+) -> None:
+    probe_date_format(spark, pattern)
+    rows = days_of_patterns[pattern]
+    assert len(rows) == len(texts_of(pattern))
     assert sum(row["is_plain"] for row in rows) > 30
-    for place in range(len(windows)):
+    for place in range(len(WINDOWS)):
         assert [row[f"position{place}"] for row in rows] == [row[f"spark{place}"] for row in rows]
     assert {None, OUTSIDE, 28} <= {row["spark1"] for row in rows}
 
