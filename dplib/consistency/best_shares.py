@@ -21,6 +21,7 @@ functions", NeurIPS 2023 (ResidualPlanner: residual spaces of groupings).
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -29,8 +30,9 @@ import scipy
 from dplib.arrays import FloatArray, IntArray
 from dplib.privacy.noise import Law
 
-Objective = Callable[[FloatArray], float]
-"""From the variances of the measurements, inf where not measured, to the mean logarithm of answers' variances."""
+Objective = Callable[[FloatArray], FloatArray]
+"""From variances of the measurements, inf where not measured, shape (..., n), to mean logarithms of answers' variances,
+shape (...): all points of a difference quotient are one call."""
 
 GRID = 10_000
 """Shares are multiples of one part in so many."""
@@ -40,10 +42,12 @@ MAX_SETS = 64
 """Sets of measurements up to which every one is a start."""
 _SPAN = 12.0
 _GAIN = 1e-9
+_STEP = 1e-8
+"""Of the logarithms of the shares, for difference quotients."""
 
 
 def share_variances(law: Law, shares: FloatArray, costs: FloatArray) -> FloatArray:
-    """Variances of measurements with these shares, shape (n,); inf where a share is 0."""
+    """Variances of measurements with these shares, shape (..., n); inf where a share is 0."""
     with np.errstate(divide="ignore"):
         return np.asarray(costs / shares**law.exponent)
 
@@ -67,24 +71,46 @@ def best_shares(
 
     def search(kept: IntArray, by: Objective) -> tuple[float, FloatArray]:
         def shares_of(logarithms: FloatArray) -> FloatArray:
-            shares = np.zeros(n)
-            shares[kept] = np.exp(logarithms - logarithms.max())
-            return np.asarray(shares / shares.sum())
+            shares = np.zeros((*logarithms.shape[:-1], n))
+            shares[..., kept] = np.exp(logarithms - logarithms.max(axis=-1, keepdims=True))
+            return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
-        def value(logarithms: FloatArray) -> float:
+        def values(logarithms: FloatArray) -> FloatArray:
             return by(share_variances(law, shares_of(logarithms), costs))
 
-        if len(kept) == 1:
-            return value(np.zeros(1)), shares_of(np.zeros(1))
-        bounds = [(-_SPAN, _SPAN)] * len(kept)
         start = np.zeros(len(kept))
-        found = scipy.optimize.minimize(value, start, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-13})
+        if len(kept) == 1:
+            return float(values(start)), shares_of(start)
+        bounds, options = [(-_SPAN, _SPAN)] * len(kept), {"ftol": 1e-13}
+        found = scipy.optimize.minimize(  # type: ignore[call-overload]
+            partial(_with_gradient, values), start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
         return float(found.fun), shares_of(found.x)
 
     rounded = on_grid(_best_of_sets(lambda kept: search(kept, screen or objective), n, law, most)[1])
     # What falls off the grid was worth next to nothing; what is left is divided anew.
     kept = np.flatnonzero([share > 0 for share in rounded])
     return on_grid(search(kept, objective)[1])
+
+
+def _with_gradient(values: Objective, at: FloatArray) -> tuple[float, FloatArray]:
+    """The value at a point inside the bounds and its difference quotients, which cost one call."""
+    step = np.where(at + _STEP > _SPAN, -_STEP, _STEP)
+    points = np.tile(at, (len(at) + 1, 1))
+    moved = points[1:]
+    np.fill_diagonal(moved, at + step)
+    found = values(points)
+    return float(found[0]), (found[1:] - found[0]) / (np.diagonal(moved) - at)
+
+
+def each_row(value: Callable[[FloatArray], float]) -> Objective:
+    """The objective that looks at one set of variances at a time."""
+
+    def values(variances: FloatArray) -> FloatArray:
+        rows = variances.reshape(-1, variances.shape[-1])
+        return np.array([value(row) for row in rows]).reshape(variances.shape[:-1])
+
+    return values
 
 
 def _best_of_sets(

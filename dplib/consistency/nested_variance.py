@@ -128,6 +128,16 @@ def mean_log(values: FloatArray, weights: FloatArray | None = None, floor: float
     )
 
 
+def mean_logs(values: FloatArray) -> FloatArray:
+    """`mean_log` of each row: shape (..., m) to (...)."""
+    rows = np.ascontiguousarray(values.reshape(-1, values.shape[-1]))
+    if rows.min(initial=np.inf) > 1e-12 * rows.max(initial=1e-300):
+        found = np.log(rows).mean(axis=-1)
+    else:
+        found = np.array([mean_log(row) for row in rows])
+    return np.asarray(found.reshape(values.shape[:-1]), dtype=np.float64)
+
+
 def kinds(grouping: IntArray) -> Sequence[IntArray]:
     """Numbers of the totals of each grouping from 1 on."""
     return [np.flatnonzero(grouping == kind) for kind in range(1, int(grouping.max(initial=0)) + 1)]

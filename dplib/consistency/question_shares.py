@@ -18,12 +18,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.consistency.best_shares import Objective, best_shares
+from dplib.consistency.best_shares import Objective, best_shares, each_row
 from dplib.consistency.crossing_variance import ResidualSpaces, class_variances
-from dplib.consistency.nested_variance import NestedForest, item_classes, kinds, mean_log
+from dplib.consistency.nested_variance import NestedForest, item_classes, kinds, mean_log, mean_logs
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolved import ResolvedConstraints
-from dplib.estimates.range_variance import RangeVariance
+from dplib.estimates.range_variance import RangeVariance, Walks
 from dplib.privacy.noise import Law
 from dplib.projection.affine import projector
 from dplib.trees.interval_tree import IntervalTree
@@ -40,10 +40,12 @@ Ranges = tuple[float, IntArray]
 def level_objective(tree: IntervalTree, queries: list[Ranges]) -> Objective:
     """Weighted mean logarithm of the variances of ranges, as a function of the levels' variances."""
     total = sum(weight for weight, _ in queries)
+    walks = [(weight, Walks.of(tree, rows[:, 0], rows[:, 1])) for weight, rows in queries]
 
-    def value(levels: FloatArray) -> float:
-        errors = RangeVariance(tree, levels[tree.level])
-        return sum(weight * mean_log(errors.of(rows[:, 0], rows[:, 1])) for weight, rows in queries) / total
+    def value(levels: FloatArray) -> FloatArray:
+        errors = RangeVariance(tree, levels[..., tree.level])
+        found = [weight * mean_logs(errors.along(ranges)) for weight, ranges in walks]
+        return np.asarray(sum(found) / total)
 
     return value
 
@@ -75,12 +77,12 @@ def _level_shares(
     shares = best_shares(objective, law, own)
     parts = np.array([float(share) for share in shares])
     with np.errstate(divide="ignore"):
-        return shares, objective(own / parts**law.exponent)
+        return shares, float(objective(own / parts**law.exponent))
 
 
-def unjudged(variances: FloatArray) -> float:
+def unjudged(variances: FloatArray) -> FloatArray:
     """The objective where packages link many series: no division of a budget is known to be better than another."""
-    return 0.0
+    return np.zeros(variances.shape[:-1])
 
 
 def grouping_objective(constraints: ResolvedConstraints, column: IntArray) -> tuple[Objective, Objective]:
@@ -119,7 +121,7 @@ def _linked(daily: DayConstraints, column: IntArray) -> Objective:
         found = (matrix**2 * np.where(np.isfinite(series), series, 0.0)).sum(axis=1)
         return float(np.mean([mean_log(found[group]) for group in groups]))
 
-    return value
+    return each_row(value)
 
 
 def _by_classes(membership: csr_array, grouping: IntArray) -> tuple[Objective, Objective]:
@@ -134,13 +136,13 @@ def _by_classes(membership: csr_array, grouping: IntArray) -> tuple[Objective, O
         return float(np.mean([*(mean_log(totals[group]) for group in groups), mean_log(items, size)]))
 
     if forest is not None:
-        return value, value
+        return (each_row(value),) * 2
     spaces = ResidualSpaces.of(classes, grouping)
 
     def balanced(variances: FloatArray) -> float:
         return float(np.log(spaces.variances(np.roll(variances, 1))).mean())
 
-    return (value if len(size) <= MAX_CLASSES else balanced), balanced
+    return each_row(value if len(size) <= MAX_CLASSES else balanced), each_row(balanced)
 
 
 def grouping_shares(

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from dplib.arrays import FloatArray
-from dplib.consistency.best_shares import best_shares
+from dplib.consistency.best_shares import best_shares, each_row
 from dplib.estimates.range_estimates import mean_range_variance
 from dplib.trees.budgets import (
     LawName,
@@ -100,5 +100,5 @@ def _refined(tree: IntervalTree, asked: Asked, noise: LawName) -> TreeStrategy:
         node = unit_variance(spread_level_shares(tree, shares / shares.sum()), noise)
         return question_value(TreeStrategy("questions", tree, np.empty(0, dtype=np.int64), noise), asked, node)
 
-    found = best_shares(value, law, np.ones(tree.n_levels), most=FEW_SETS)
+    found = best_shares(each_row(value), law, np.ones(tree.n_levels), most=FEW_SETS)
     return _strategy(tree, np.array([float(share) for share in found]), noise)

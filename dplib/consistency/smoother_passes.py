@@ -25,19 +25,25 @@ TAC 39(3), 1994; P. Ghazi, R. Kamath, R. Kumar, P. Manurangsi, A. Sealfon, "Blue
 hierarchical regression with constraints on the Census tree); J. Awan et al., "SEA BLUE", arXiv 2409.04387, 2024.
 """
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.covariances import ChildSums, LevelCovariances, level_covariances, sum_children
 from dplib.consistency.equal_rows import ClassIndex, pair_classes, row_classes
 from dplib.consistency.subspaces import Spans
-from dplib.constraints.day_constraints import DayConstraints
+from dplib.constraints.day_constraints import DayConstraints, SparseFloat, SparseInt
 from dplib.hashing import hashed
 from dplib.projection.affine import particular
 from dplib.trees.interval_tree import IntervalTree
+
+KEPT_NUMBERS = 1 << 16
+"""Nodes times the square of the series up to which a plan is kept for whoever asks again (2 MB a plan at most)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +101,54 @@ def smoother_plan(
         roots: covariances of the means that the last level of a top takes, shape (n_blocks, n_series, n_series).
 
     Returns:
-        The plan.
+        The plan; equal settings share one while they are small.
     """
+    c = variance.shape[1]
+    if roots is not None or variance.size * c > KEPT_NUMBERS:
+        return _worked_out(tree, variance, day_constraints, roots)
+    return _known(_Question(_key(tree, variance, day_constraints), (tree, np.array(variance), tuple(day_constraints))))
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What a plan is asked for; questions with one key are one."""
+
+    key: bytes
+    settings: tuple[IntervalTree, FloatArray, tuple[DayConstraints, ...]] = field(compare=False)
+
+
+def _key(tree: IntervalTree, variance: FloatArray, day_constraints: Sequence[DayConstraints]) -> bytes:
+    """A digest of all that a plan depends on."""
+    matrices: list[SparseFloat | SparseInt] = [daily.matrix for daily in day_constraints]
+    matrices += [daily.generators for daily in day_constraints if daily.generators is not None]
+    arrays: list[npt.NDArray[np.generic]] = [tree.lo, tree.hi, tree.parent, tree.level_start, variance]
+    arrays += [daily.rhs for daily in day_constraints]
+    arrays += [part for matrix in matrices for part in (matrix.indptr, matrix.indices, matrix.data)]
+    days = [(daily.first, daily.end, daily.generators is None) for daily in day_constraints]
+    shapes = [(each.shape, each.dtype.str) for each in arrays] + [each.shape for each in matrices]
+    found = hashlib.blake2b(repr((days, shapes)).encode(), digest_size=32)
+    for each in arrays:
+        found.update(np.ascontiguousarray(each).data)
+    return found.digest()
+
+
+@lru_cache(maxsize=64)
+def _known(question: _Question) -> SmootherPlan:
+    """A small plan, worked out once in a process: a release, its rehearsal, its errors and its page ask for it."""
+    plan = _worked_out(*question.settings)
+    for level in plan.levels:
+        for each in (level.weight, level.after, level.before, level.lift, level.diffuse, level.lift_diffuse):
+            if each is not None:
+                each.setflags(write=False)
+    return plan
+
+
+def _worked_out(
+    tree: IntervalTree,
+    variance: FloatArray,
+    day_constraints: Sequence[DayConstraints],
+    roots: FloatArray | None = None,
+) -> SmootherPlan:
     spans = Spans(day_constraints)
     constraints_of_day = np.repeat(
         np.arange(len(day_constraints)), [daily.end - daily.first for daily in day_constraints]

@@ -13,7 +13,7 @@ Guarantee: deterministic; depends on settings only.
 """
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -68,7 +68,11 @@ def growing_objective(
     total = sum(weight for _, weight in questions)
     own = [np.full(len(lo), weight / total / len(lo)) for (lo, _), (_, weight) in zip(asked, questions, strict=True)]
     weights = np.concatenate(own)
-    return lambda levels: float(weights @ np.log(ranges.variance(levels)))
+
+    def value(levels: FloatArray) -> FloatArray:
+        return np.asarray(np.vecdot(np.log(ranges.variance(levels)), weights))
+
+    return value
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ def choose_levels(
     trees = [calendar_tree(first_day, last_day, levels) for levels in candidates]
     objectives = [growing_objective(tree, first_day, last_day, questions) for tree in trees]
     screened = [
-        min(objective(share_variances(law, shares, costs(tree))) for shares in _guesses(tree.n_levels))
+        objective(share_variances(law, _guesses(tree.n_levels), costs(tree))).min()
         for tree, objective in zip(trees, objectives, strict=True)
     ]
     found = [
@@ -117,12 +121,12 @@ def choose_levels(
     return min((each for each in found if each.value <= least + NEARLY_EQUAL), key=lambda each: len(each.levels))
 
 
-def _guesses(n: int) -> Iterator[FloatArray]:
+def _guesses(n: int) -> FloatArray:
     """Shares of ``n`` levels by which calendars are compared: of days a third, a half and two thirds, of the root 0."""
-    for days in (1 / 3, 1 / 2, 2 / 3):
-        shares = np.full(n, (1 - days) / max(n - 2, 1))
-        shares[0], shares[-1] = 0.0, days if n > 2 else 1.0
-        yield shares
+    days = np.array([1 / 3, 1 / 2, 2 / 3])
+    shares = np.tile(((1 - days) / max(n - 2, 1))[:, np.newaxis], n)
+    shares[:, 0], shares[:, -1] = 0.0, days if n > 2 else 1.0
+    return shares
 
 
 def best_levels(levels: Sequence[str], objective: Objective, law: Law, costs: FloatArray) -> ChosenLevels:
@@ -135,7 +139,7 @@ def best_levels(levels: Sequence[str], objective: Objective, law: Law, costs: Fl
         costs: variance of one count at each level that gets the whole budget.
     """
     shares = best_shares(objective, law, costs)
-    value = objective(share_variances(law, np.array([float(share) for share in shares]), costs))
+    value = float(objective(share_variances(law, np.array([float(share) for share in shares]), costs)))
     kept = [place for place in range(1, len(shares)) if shares[place]]
     return ChosenLevels(tuple(levels[each - 1] for each in kept), (shares[0], *(shares[each] for each in kept)), value)
 

@@ -49,24 +49,32 @@ class KnownRanges:
     last: IntArray
 
     def variance(self, level_variance: FloatArray) -> FloatArray:
-        """Variance of each range's least-squares estimate from the nodes that closed by its last day, shape (n,).
+        """Variance of each range's least-squares estimate from the nodes that closed by its last day, shape (..., n).
 
         Args:
-            level_variance: of the noise at each level, inf where not measured, finite for days, shape (n_levels,).
+            level_variance: of the noise at each level, inf where not measured, finite for days, shape (..., n_levels).
         """
         known = self._from_below(level_variance)
         before = self._before(known)
-        weight, rest = np.ones(len(self.lo)), np.zeros(len(self.lo))
+        shape = (*known.shape[:-1], len(self.lo))
+        weight, rest = np.ones(shape), np.zeros(shape)
         steps, top = self._climb
-        for step in steps:
-            own, until = known[step.child], before[step.child]
-            earlier, later = until - before[step.first], before[step.last] + known[step.last] - until - own
+        for up, child, first, last in steps:
+            own, until, start, share = (
+                known.take(child, axis=-1),
+                before.take(child, axis=-1),
+                before.take(first, axis=-1),
+                weight.take(up, axis=-1),
+            )
+            earlier, later = until - start, before.take(last, axis=-1) + known.take(last, axis=-1) - until - own
             # The sum of just these: a child that is its parent's first, and is wanted whole, makes it whole exactly.
-            new = (weight[step.up] * own + later) / (own + later + earlier)
-            rest[step.up] += (weight[step.up] - new) ** 2 * own + (1 - new) ** 2 * later + new**2 * earlier
-            weight[step.up] = new
+            new = (share * own + later) / (own + later + earlier)
+            rest[..., up] += (share - new) ** 2 * own + (1 - new) ** 2 * later + new**2 * earlier
+            weight[..., up] = new
         whole = self._prefixes(known, before)
-        return np.asarray(weight**2 * known[top] + rest + whole[self.last + 1] - whole[self.tree.hi[top]])
+        return np.asarray(
+            weight**2 * known.take(top, axis=-1) + rest + whole[..., self.last + 1] - whole[..., self.tree.hi[top]]
+        )
 
     # What follows from the ranges alone is found once: levels and shares are chosen by hundreds of calls.
 
@@ -89,26 +97,27 @@ class KnownRanges:
 
     def _from_below(self, level_variance: FloatArray) -> FloatArray:
         """Variance of each node's estimate from its subtree, its own measurement included."""
-        own = level_variance[self.tree.level]
+        own = level_variance.take(self.tree.level, axis=-1)
         known = own.copy()
         for inner, children, offsets in self._levels:
-            known[inner] = 1.0 / (1.0 / np.add.reduceat(known[children], offsets) + 1.0 / own[inner])
+            below = np.add.reduceat(known[..., children], offsets, axis=-1)
+            known[..., inner] = 1.0 / (1.0 / below + 1.0 / own.take(inner, axis=-1))
         return known
 
     def _before(self, known: FloatArray) -> FloatArray:
         """Sum over the nodes before each on its level: levels differ by magnitudes, so each has its own sums."""
-        found = np.zeros(self.tree.n_nodes)
+        found = np.zeros(known.shape)
         for level in range(self.tree.n_levels):
             here = self.tree.level_slice(level)
-            np.cumsum(known[here][:-1], out=found[here][1:])
+            np.cumsum(known[..., here][..., :-1], axis=-1, out=found[..., here][..., 1:])
         return found
 
     def _prefixes(self, known: FloatArray, before: FloatArray) -> FloatArray:
-        """Variance of the first t days once they are over, shape (n_days + 1,): of all largest closed nodes."""
-        found = np.zeros(self.tree.n_leaves + 1)
+        """Variance of the first t days once they are over, shape (..., n_days + 1): of all largest closed nodes."""
+        found = np.zeros((*known.shape[:-1], self.tree.n_leaves + 1))
         for node, first in self._open:
-            found[:-1] += before[node] - before[first]
-        found[-1] = known[0]
+            found[..., :-1] += before.take(node, axis=-1) - before.take(first, axis=-1)
+        found[..., -1] = known[..., 0]
         return found
 
     @cached_property

@@ -19,6 +19,8 @@ References:
     The thesis on range-count histograms, chapter 3, equation 3.2 and conclusion 3.6 (the error and the estimate).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,13 +30,65 @@ from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.range_moments import N_COLUMNS, combine_moments, leaf_moments, total_of_root
 from dplib.validate import require
 
+_TOGETHER = 1 << 16
+"""Ranges whose walks are kept at a time."""
+
+
+class _Step(NamedTuple):
+    """Walks that enter a parent: their numbers, the nodes they leave, the parents, and whether they are suffixes."""
+
+    at: IntArray
+    node: IntArray
+    up: IntArray
+    of_suffix: bool
+
+
+class Walks(NamedTuple):
+    """The walks of some ranges on a tree, whatever its variances.
+
+    Attributes:
+        first: leaf of the first bin of each range, shape (m,).
+        met: numbers of the ranges of more than one bin.
+        left: node where the walk of their first bin ends, below the node where both meet; right: that of their last.
+        steps: of all walks from the leaves up.
+    """
+
+    first: IntArray
+    met: IntArray
+    left: IntArray
+    right: IntArray
+    steps: tuple[_Step, ...]
+
+    @classmethod
+    def of(cls, tree: IntervalTree, lo: npt.ArrayLike, hi: npt.ArrayLike) -> "Walks":
+        """The walks of the ranges ``lo <= bin < hi``, shape (m,).
+
+        Raises:
+            ConfigError: if a range is empty or leaves the bins.
+        """
+        first, last = np.atleast_1d(np.asarray(lo, dtype=np.int64)), np.atleast_1d(np.asarray(hi, dtype=np.int64)) - 1
+        inside = bool(((first >= 0) & (first <= last) & (last < tree.n_leaves)).all())
+        require(inside, "ranges", f"be non-empty ranges of bins 0 to {tree.n_leaves - 1}", "another")
+        parent, level, i, j = tree.parent, tree.level, tree.leaf_nodes[first], tree.leaf_nodes[last]
+        leaves, steps = i.copy(), []
+        apart = np.flatnonzero(parent[i] != parent[j])
+        while len(apart):
+            of_suffix = level[i[apart]] >= level[j[apart]]
+            for end, at, is_suffix in ((i, apart[of_suffix], True), (j, apart[~of_suffix], False)):
+                node = end[at]
+                end[at] = parent[node]
+                steps.append(_Step(at, node, end[at], is_suffix))
+            apart = apart[parent[i[apart]] != parent[j[apart]]]
+        met = np.flatnonzero(first != last)
+        return cls(leaves, met, i[met], j[met], tuple(steps))
+
 
 class RangeVariance:
-    """Variances of all ranges for one tree and one set of noise variances.
+    """Variances of all ranges for one tree and one or several sets of noise variances.
 
     Args:
         tree: the tree.
-        variance: of the nodes' own measurements, above 0, ``inf`` where not measured, shape (n_nodes,); 0 at a root
+        variance: of the nodes' own measurements, above 0, ``inf`` where not measured, shape (..., n_nodes); 0 at a root
             whose count is known.
 
     Raises:
@@ -42,15 +96,17 @@ class RangeVariance:
     """
 
     def __init__(self, tree: IntervalTree, variance: FloatArray) -> None:
-        require(len(variance) == tree.n_nodes, "variance", f"have {tree.n_nodes} entries", len(variance))
-        measured = bool(np.isfinite(variance[tree.leaf_nodes]).all() and (variance[1:] > 0).all() and variance[0] >= 0)
+        n_nodes = variance.shape[-1]
+        require(n_nodes == tree.n_nodes, "variance", f"have {tree.n_nodes} entries", n_nodes)
+        bins, root = variance.take(tree.leaf_nodes, axis=-1), variance[..., 0]
+        measured = bool(np.isfinite(bins).all() and (variance[..., 1:] > 0).all() and (root >= 0).all())
         require(measured, "variance", "be finite for every bin and above 0 but for a known root", "another")
         self.tree = tree
         self.variance = variance
         self.after, self.before, self.left, self.final = _variances(tree, variance)
 
     def of(self, lo: npt.ArrayLike, hi: npt.ArrayLike) -> FloatArray:
-        """Variance of the answers to the ranges ``lo <= bin < hi``, shape (m,), in counts squared.
+        """Variance of the answers to the ranges ``lo <= bin < hi``, shape (..., m), in counts squared.
 
         Args:
             lo: first bins, shape (m,).
@@ -59,10 +115,32 @@ class RangeVariance:
         Raises:
             ConfigError: if a range is empty or leaves the bins.
         """
-        first, last = np.atleast_1d(np.asarray(lo, dtype=np.int64)), np.atleast_1d(np.asarray(hi, dtype=np.int64)) - 1
-        inside = bool(((first >= 0) & (first <= last) & (last < self.tree.n_leaves)).all())
-        require(inside, "ranges", f"be non-empty ranges of bins 0 to {self.tree.n_leaves - 1}", "another")
-        return _range_variances(self, self.tree.leaf_nodes[first], self.tree.leaf_nodes[last])
+        lows, highs = np.atleast_1d(np.asarray(lo), np.asarray(hi))
+        parts = [slice(start, start + _TOGETHER) for start in range(0, max(len(lows), 1), _TOGETHER)]
+        found = [self.along(Walks.of(self.tree, lows[part], highs[part])) for part in parts]
+        return found[0] if len(found) == 1 else np.concatenate(found, axis=-1)
+
+    def along(self, walks: Walks) -> FloatArray:
+        """The same of ranges whose walks on this tree are known."""
+        after, before, left, final = self.after, self.before, self.left, self.final
+        found = final.take(walks.first, axis=-1)
+        # Shares and residual variances of the suffixes and of the prefixes.
+        a, r, b, s = np.ones(found.shape), np.zeros(found.shape), np.ones(found.shape), np.zeros(found.shape)
+        for at, node, up, of_suffix in walks.steps:
+            child, above, beside = after.take(node, axis=-1), before.take(up, axis=-1), left.take(node, axis=-1)
+            if of_suffix:
+                _enter(np.maximum(above - beside - child, 0.0), child, above, a, r, at)
+            else:
+                _enter(beside, child, above, b, s, at)
+        met, i, j = walks.met, walks.left, walks.right
+        up, a, b = self.tree.parent[i], a.take(met, axis=-1), b.take(met, axis=-1)
+        own, other, above = after.take(i, axis=-1), after.take(j, axis=-1), before.take(up, axis=-1)
+        between = left.take(j, axis=-1) - left.take(i, axis=-1) - own
+        t = between + a * own + b * other
+        rest = r.take(met, axis=-1) + s.take(met, axis=-1) + between + a * a * own + b * b * other - t * t / above
+        share = t / above
+        found[..., met] = rest + share * share * final.take(up, axis=-1)
+        return found
 
     def nodes(self, nodes: IntArray) -> FloatArray:
         """Variance of the estimates of some nodes, shape (m,)."""
@@ -92,28 +170,38 @@ class RangeVariance:
 
 
 def _variances(tree: IntervalTree, variance: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """C of every node, S, the sum of C over the siblings to its left, and F, each of shape (n_nodes,)."""
-    n_nodes, parent = tree.n_nodes, tree.parent
-    after, before, left = variance.astype(np.float64), np.zeros(n_nodes), np.zeros(n_nodes)
+    """C of every node, S, the sum of C over the siblings to its left, and F, each of shape (..., n_nodes)."""
+    parent, shape = tree.parent, variance.shape
+    after, before, left = variance.astype(np.float64), np.zeros(shape), np.zeros(shape)
     for level in range(tree.n_levels - 1, -1, -1):
         here = tree.level_slice(level)
         inner = np.arange(here.start, here.stop)[tree.child_count[here] > 0]
-        after[inner] = _combined(before[inner], variance[inner])
+        after[..., inner] = _combined(before.take(inner, axis=-1), variance.take(inner, axis=-1))
         if level:
             above = tree.level_slice(level - 1)
             # Children are added from right to left, whatever numpy does with more of them at once.
             up = parent[here][::-1] - above.start
-            before[above] = np.bincount(up, weights=after[here][::-1], minlength=above.stop - above.start)
+            before[..., above] = _sums(up, after[..., here][..., ::-1], above.stop - above.start)
     for count in np.unique(tree.child_count[tree.child_count > 1]):
         siblings = tree.child_start[tree.child_count == count][:, np.newaxis] + np.arange(count)
-        left[siblings[:, 1:]] = np.cumsum(after[siblings[:, :-1]], axis=1)
+        left[..., siblings[:, 1:]] = np.cumsum(after.take(siblings[:, :-1], axis=-1), axis=-1)
     final = after.copy()
     for level in range(1, tree.n_levels):
         here = tree.level_slice(level)
-        up = parent[here]
-        share = after[here] / before[up]
-        final[here] = after[here] * (1.0 - share) + share * share * final[up]
+        up, own = parent[here], after[..., here]
+        share = own / before.take(up, axis=-1)
+        final[..., here] = own * (1.0 - share) + share * share * final.take(up, axis=-1)
     return after, before, left, final
+
+
+def _sums(place: IntArray, values: FloatArray, n: int) -> FloatArray:
+    """Sums of the values of each place in their order: shape (..., m) to (..., n)."""
+    if values.ndim == 1:
+        return np.asarray(np.bincount(place, weights=values, minlength=n), dtype=np.float64)
+    rows = values.reshape(-1, values.shape[-1])
+    places = place + n * np.arange(len(rows))[:, np.newaxis]
+    found = np.bincount(places.reshape(-1), weights=rows.reshape(-1), minlength=n * len(rows))
+    return np.asarray(found.reshape(*values.shape[:-1], n), dtype=np.float64)
 
 
 def _combined(total: FloatArray, variance: FloatArray) -> FloatArray:
@@ -122,51 +210,14 @@ def _combined(total: FloatArray, variance: FloatArray) -> FloatArray:
         return np.where(np.isinf(variance), total, total * (variance / (total + variance)))
 
 
-def _range_variances(errors: "RangeVariance", first: IntArray, last: IntArray) -> FloatArray:
-    """All walks at once, a step of each where its paths have not met: first and last leaves, shape (m,)."""
-    parent, level = errors.tree.parent, errors.tree.level
-    after, before, left, final = errors.after, errors.before, errors.left, errors.final
-    i, j = first.copy(), last.copy()
-    # Shares and residual variances of the suffix inside i and of the prefix inside j.
-    a, r, b, s = np.ones(len(i)), np.zeros(len(i)), np.ones(len(i)), np.zeros(len(i))
-    apart = np.flatnonzero(parent[i] != parent[j])
-    while len(apart):
-        of_suffix = level[i[apart]] >= level[j[apart]]
-        at = apart[of_suffix]
-        node, up, share = i[at], parent[i[at]], a[at]
-        beside = np.maximum(before[up] - left[node] - after[node], 0.0)
-        _enter(beside, share, after[node], before[up], a, r, at)
-        i[at] = up
-        at = apart[~of_suffix]
-        node, up, share = j[at], parent[j[at]], b[at]
-        _enter(left[node], share, after[node], before[up], b, s, at)
-        j[at] = up
-        apart = apart[parent[i[apart]] != parent[j[apart]]]
-    found = final[first]
-    met = np.flatnonzero(first != last)
-    i, j, a, b = i[met], j[met], a[met], b[met]
-    up = parent[i]
-    between = left[j] - left[i] - after[i]
-    t = between + a * after[i] + b * after[j]
-    rest = r[met] + s[met] + between + a * a * after[i] + b * b * after[j] - t * t / before[up]
-    share = t / before[up]
-    found[met] = rest + share * share * final[up]
-    return found
-
-
 def _enter(
-    beside: FloatArray,
-    share: FloatArray,
-    child: FloatArray,
-    above: FloatArray,
-    a: FloatArray,
-    r: FloatArray,
-    at: IntArray,
+    beside: FloatArray, child: FloatArray, above: FloatArray, a: FloatArray, r: FloatArray, at: IntArray
 ) -> None:
-    """Enter the parents of the walks ``at``: W beside, the share before, C of the child and S of the parent."""
+    """Enter the parents of the walks ``at``: W beside, C of the child and S of the parent."""
+    share = a.take(at, axis=-1)
     t = beside + share * child
-    r[at] += beside + share * share * child - t * t / above
-    a[at] = t / above
+    r[..., at] += beside + share * share * child - t * t / above
+    a[..., at] = t / above
 
 
 @compiled

@@ -52,7 +52,7 @@ def four_questions() -> Iterator[Result]:
     """Today, the last 7 and 28 days and the year to date, as geometric mean of the errors of all days."""
     chosen, last = designed(QUESTIONS), FIRST + dt.timedelta(days=N_DAYS - 1)
     asked = [(question, 1.0) for question in QUESTIONS]
-    own = growing_objective(chosen.tree, FIRST, last, asked)(chosen.level_variance)
+    own = float(growing_objective(chosen.tree, FIRST, last, asked)(chosen.level_variance))
     found = {
         levels: best_shares_value(
             growing_objective(calendar_tree(FIRST, last, levels), FIRST, last, asked), len(levels)
@@ -70,7 +70,7 @@ def best_shares_value(objective: Objective, n_levels: int) -> float:
     def value(logits: FloatArray) -> float:
         shares = np.exp(logits - logits.max())
         shares /= shares.sum()
-        return objective(np.append(np.inf, 1 / (2 * RHO * shares)))
+        return float(objective(np.append(np.inf, 1 / (2 * RHO * shares))))
 
     if n_levels == 1:
         return value(np.zeros(1))

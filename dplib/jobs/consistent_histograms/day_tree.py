@@ -264,4 +264,4 @@ def _value(config: HistogramsRelease, days: DayTree) -> float:
     shares = np.array([float(share) for share in days.shares])
     with np.errstate(divide="ignore"):
         levels = level_costs(config.privacy, days.tree) / shares**config.privacy.mechanism.exponent
-    return level_objective(days.tree, _asked(config))(levels)
+    return float(level_objective(days.tree, _asked(config))(levels))

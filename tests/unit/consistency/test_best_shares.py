@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.consistency.best_shares import GRID, best_shares, on_grid, share_variances
+from dplib.consistency.best_shares import GRID, best_shares, each_row, on_grid, share_variances
 from dplib.consistency.crossing_variance import ResidualSpaces, class_variances
 from dplib.consistency.nested_variance import NestedForest, item_classes, mean_log
 from dplib.estimates.level_squares import level_squares
@@ -79,23 +79,23 @@ def test_balanced_crossing_groupings_split_into_residual_spaces() -> None:
     [(Law.GAUSSIAN, (1080, 360, 30, 1), 3.0517), (Law.LAPLACE, (1080, 360, 30, 1), 13.163)],
 )
 def test_the_optimum_is_that_of_the_design_note(law: Law, sizes: tuple[int, ...], best: float) -> None:
-    def chain(variances: FloatArray, leaves: tuple[int, ...]) -> float:
+    def chain(variances: FloatArray, leaves: tuple[int, ...]) -> FloatArray:
         n = np.array(leaves, dtype=np.float64)
-        information = np.cumsum((n / variances)[::-1])[::-1]
+        information = np.cumsum((n / variances)[..., ::-1], axis=-1)[..., ::-1]
         parts = (1 / n - np.append(0.0, 1 / n[:-1])) / information
-        return float(np.log(n**2 * np.cumsum(parts)).mean())
+        return np.asarray(np.log(n**2 * np.cumsum(parts, axis=-1)).mean(axis=-1))
 
     value = 0.0
     for leaves in (sizes, (2000, 100, 1)):
 
-        def objective(variances: FloatArray, leaves: tuple[int, ...] = leaves) -> float:
+        def objective(variances: FloatArray, leaves: tuple[int, ...] = leaves) -> FloatArray:
             return chain(variances, leaves)
 
         shares = best_shares(objective, law, np.ones(len(leaves)))
         assert sum(shares) == 1
         assert shares[-1] > 0
         floats = np.array([float(share) for share in shares])
-        value += objective(share_variances(law, floats, np.ones(len(leaves))))
+        value += float(objective(share_variances(law, floats, np.ones(len(leaves)))))
     # Both factors at the whole budget: rho 1/2 has variance 1, epsilon 1 has 2.
     assert np.exp((value + np.log(law.exponent)) / 2) == pytest.approx(best, rel=2e-3)
 
@@ -107,7 +107,7 @@ def test_laplace_noise_leaves_out_what_is_not_worth_its_square() -> None:
         own, total = variances[1], variances[0]
         return float(np.log(own) + 0.02 * np.log(1 / (1 / total + 1 / (35 * own))))
 
-    assert best_shares(objective, Law.LAPLACE, np.ones(2)) == (Fraction(0), Fraction(1))
+    assert best_shares(each_row(objective), Law.LAPLACE, np.ones(2)) == (Fraction(0), Fraction(1))
 
 
 def test_shares_on_the_grid_sum_to_one_and_keep_the_last() -> None:
