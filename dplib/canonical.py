@@ -16,6 +16,8 @@ import numpy as np
 
 from dplib.errors import ConfigError
 
+_OWN = frozenset({str, int, bool, type(None)})
+"""Classes whose values are JSON's own."""
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
@@ -53,9 +55,9 @@ def _plain_container(value: object, name: str) -> Json:
         for key in value:
             if not isinstance(key, str):
                 raise ConfigError(name, "have texts as keys", type(key).__name__)
-        return {str(key): plain(part, f"{name}.{key}") for key, part in value.items()}
+        return {str(key): part if type(part) in _OWN else plain(part, f"{name}.{key}") for key, part in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        return [plain(part, f"{name}[{index}]") for index, part in enumerate(value)]
+        return [part if type(part) in _OWN else plain(part, f"{name}[{index}]") for index, part in enumerate(value)]
     raise ConfigError(name, "be a value with a canonical JSON form", type(value).__name__)
 
 

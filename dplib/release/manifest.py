@@ -121,17 +121,25 @@ class Manifest(_Part):
 
     def to_bytes(self) -> bytes:
         """The canonical text, with its checksum whatever the field says."""
-        fields = self.model_dump(mode="json") | {"checksum": self.own_checksum()}
-        return canonical_json(fields, indent=2) + b"\n"
+        text = self._unsigned()
+        # No field of a part is as far to the left, and no text has an end of line in it.
+        return text.replace(b'\n  "checksum": "', b'\n  "checksum": "' + _hexdigest(text), 1) + b"\n"
 
     def own_checksum(self) -> str:
         """What `checksum` must be."""
-        fields = self.model_dump(mode="json") | {"checksum": ""}
-        return hashlib.sha256(canonical_json(fields, indent=2)).hexdigest()
+        return _hexdigest(self._unsigned()).decode()
+
+    def _unsigned(self) -> bytes:
+        """The canonical text without its checksum and its last end of line."""
+        return canonical_json(self.model_dump(mode="json") | {"checksum": ""}, indent=2)
 
     def sha256(self) -> str:
         """SHA-256, hex, of the canonical text, as the ledger records it."""
         return hashlib.sha256(self.to_bytes()).hexdigest()
+
+
+def _hexdigest(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest().encode()
 
 
 def build_manifest(directory: Path, content: Mapping[str, Any]) -> Manifest:
@@ -158,8 +166,9 @@ def build_manifest(directory: Path, content: Mapping[str, Any]) -> Manifest:
 
 def write_manifest(directory: Path, manifest: Manifest) -> str:
     """Write ``manifest.json``, the last file of a release; returns its SHA-256, hex."""
-    (directory / MANIFEST).write_bytes(manifest.to_bytes())
-    return manifest.sha256()
+    text = manifest.to_bytes()
+    (directory / MANIFEST).write_bytes(text)
+    return hashlib.sha256(text).hexdigest()
 
 
 def load_manifest(directory: Path) -> Manifest:

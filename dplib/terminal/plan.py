@@ -12,7 +12,7 @@ from dplib.terminal.notices import tried
 from dplib.terminal.output import json_text, out, show, table
 from dplib.workflow.changed_settings import changed_settings
 from dplib.workflow.design import AnyDesign, cost_of, natural_terms
-from dplib.workflow.dry_publication import try_publication
+from dplib.workflow.dry_publication import require_publishable
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.offer import ledger_state, require_payable
 from dplib.workflow.plan import JobPlan
@@ -31,7 +31,7 @@ def show_plan(prepared: PreparedJob[AnyDesign], as_json: bool) -> None:
     cost = cost_of(prepared.design, terms.currency)
     account = AccountState(terms.currency, cost, Fraction(0), cost)
     # The page, which takes a second to draw, is tried by the run, before it reserves.
-    try_publication(prepared, partial(tried, prepared.job), account, page=False)
+    require_publishable(prepared, partial(tried, prepared.job), account, page=False)
     plan, shown = prepared.job.plan(prepared.design, prepared.key.settings_hash)
     ledger, changed = ledger_state(prepared), changed_settings(prepared)
     if as_json:

@@ -14,8 +14,10 @@ with the data.
 Cost: near-constant, well below a second, besides loading what draws.
 """
 
+import hashlib
 import html
 import os
+import pickle
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -54,6 +56,8 @@ SIZES = (2, 12, 100, 1000, 10_000, 100_000)
 """Names, bins or vertices of a thinned design; then the whole is tried."""
 Show = Callable[[Path], None]
 _SEQUENCE, _DIGEST = 1, "0" * 64
+_sound: set[bytes] = set()
+"""What this process found to be publishable."""
 
 
 def unseen(_: Path) -> None:
@@ -72,6 +76,27 @@ class _InProcess(Resources[AnyDesign]):
         from dplib.spark.engine.in_process import session_in_process
 
         return session_in_process()
+
+
+def require_publishable(prepared: PreparedJob[AnyDesign], show: Show, account: AccountState, page: bool = True) -> None:
+    """Try a publication as `try_publication` does, unless this process has done so with the same settings.
+
+    Runs of one call differ by their dates and by what was spent before, on which no step of a publication depends.
+    """
+    design, paid = prepared.design, (account.currency, account.total, account.this)
+    said = (
+        prepared.config.job,
+        design.config.model_dump(),
+        design.formats,
+        design.public(),
+        paid,
+        show is unseen,
+        page,
+    )
+    key = hashlib.sha256(pickle.dumps(said)).digest()
+    if key not in _sound:
+        try_publication(prepared, show, account, page=page)
+        _sound.add(key)
 
 
 def try_publication(

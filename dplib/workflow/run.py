@@ -27,7 +27,7 @@ from dplib.spark.engine.session import deploy_mode, java_holds
 from dplib.spark.rows.input_files import require_input_here
 from dplib.validate import one_of, require
 from dplib.workflow.design import AnyDesign
-from dplib.workflow.dry_publication import Show, try_publication, unseen
+from dplib.workflow.dry_publication import Show, require_publishable, unseen
 from dplib.workflow.job import PreparedJob, Resources
 from dplib.workflow.offer import Offer, require_open
 from dplib.workflow.quality import count_input, measured_with_quality
@@ -220,7 +220,7 @@ def _opened(resources: Resources[AnyDesign], ledger: Ledger, offer: Offer, show:
     around = AccountState(offer.terms.currency, account.total, account.total - balance.left, offer.cost)
     # While Java starts and looks at the input, which takes longer.
     with ThreadPoolExecutor(1) as beside:
-        tried = beside.submit(try_publication, prepared, show, around)
+        tried = beside.submit(require_publishable, prepared, show, around)
         spark = resources.spark()
         try:
             if deploy_mode(spark) == "cluster" and ledger.address.startswith("sqlite"):

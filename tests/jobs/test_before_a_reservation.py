@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dplib.jobs.table import job_named
+from dplib.workflow import dry_publication
 from tests.support.every_job import COUNTING, JOBS, entries_of, new_place_of
 from tests.support.jobs import ITEMS, Shop, dplib, named
 
@@ -33,6 +34,7 @@ WIDE = {"epsilon": 14, "delta": "1e-6"}
 
 def refused_by_both(place: Shop, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither plan nor run lets these settings pass, and nothing is spent."""
+    monkeypatch.setattr(dry_publication, "_sound", set())
     monkeypatch.setattr("dplib.spark.engine.session.open_session", lambda *_: nullcontext())
     for command in ("plan", "run"):
         refused = place.command(command)
@@ -95,6 +97,7 @@ def test_what_executors_do_is_tried_without_spark(
 
 def test_a_sentence_of_the_terminal_s_own_table_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = new_place_of("kmeans", tmp_path)
+    monkeypatch.setattr(dry_publication, "_sound", set())
     monkeypatch.setattr("dplib.jobs.kmeans.terminal.terminal_with_error", lambda *_: 1 / 0)
     refused = place.command("plan")
     assert (refused.code, named(refused)) == (2, "the settings")

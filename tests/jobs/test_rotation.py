@@ -47,7 +47,7 @@ def reserve(shop: Shop, monkeypatch: pytest.MonkeyPatch, owner: Any = run, name:
     """A run that dies after its reservation."""
     broken: Callable[..., Any] = failing
     with monkeypatch.context() as patched:
-        patched.setattr("dplib.workflow.run.try_publication", lambda *_: True)
+        patched.setattr("dplib.workflow.run.require_publishable", lambda *_: True)
         patched.setattr(owner, name, broken)
         assert shop.run().code == 1
     assert shop.entries() == ["account", "reserve"]

@@ -133,6 +133,6 @@ PUBLICATION_POINTS: dict[str, Callable[[], None]] = {
 if __name__ == "__main__":
     point = sys.argv.pop(1)
     # The steps of the run itself, not of the publication that is tried before it.
-    run.try_publication = lambda *_: True
+    run.require_publishable = lambda *_: True
     (POINTS | PUBLICATION_POINTS)[point]()
     dplib.cli.main.main()

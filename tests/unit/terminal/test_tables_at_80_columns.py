@@ -62,7 +62,7 @@ def test_tables_of_every_command_fit_80_columns_and_fold_no_word(
         return fitted_table(title, columns, rows, right, width)
 
     monkeypatch.setattr(output, "fitted_table", at_both)
-    monkeypatch.setattr(plan, "try_publication", lambda *_, **__: None)  # what it makes it prints to nobody
+    monkeypatch.setattr(plan, "require_publishable", lambda *_, **__: None)  # what it makes it prints to nobody
     monkeypatch.setattr(output.out, "width", 80)
     for words in commands_of(job, tmp_path):
         wide.clear()

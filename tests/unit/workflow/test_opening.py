@@ -16,7 +16,7 @@ def test_java_does_not_wait_for_the_publication_that_is_tried(monkeypatch: pytes
     started, tried = Event(), list[bool]()
     resources = MagicMock()
     resources.spark.side_effect = started.set
-    monkeypatch.setattr(run, "try_publication", lambda *_: tried.append(started.wait(PATIENCE)))
+    monkeypatch.setattr(run, "require_publishable", lambda *_: tried.append(started.wait(PATIENCE)))
     monkeypatch.setattr(run, "deploy_mode", lambda _: "local")
     opened = run._opened(resources, MagicMock(), MagicMock(), unseen)
     assert tried == [True]
