@@ -23,13 +23,14 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
     Column,
     Connection,
+    Dialect,
     Engine,
     Float,
     Integer,
@@ -57,6 +58,8 @@ from dplib.validate import require
 SCHEMA_VERSION = 1
 
 metadata = MetaData()
+_compiled: dict[Any, Any] = {}
+"""The statements on SQLite that this process has compiled: those of this package, whatever the file."""
 
 entries = Table(
     "entries",
@@ -217,13 +220,33 @@ def _engine(url: URL) -> Engine:
         ConfigError: if the database's driver is not installed.
     """
     try:
-        engine = create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=_arguments(url))
+        arguments = _arguments(url)
+        if url.get_backend_name() == "sqlite":
+            engine = _on_file(url, arguments)
+        else:
+            engine = create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=arguments)
     except (NoSuchModuleError, ImportError):
         raise ConfigError("ledger", "name a database whose driver is installed", url.drivername) from None
     if url.get_backend_name() == "sqlite":
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _on_file(url: URL, arguments: dict[str, Any]) -> Engine:
+    """An engine on a SQLite file, which shares its dialect, and with it what is compiled, with those on other files."""
+    dialect = _dialect(url.drivername)
+    args, given = dialect.create_connect_args(url)
+    pool = NullPool(lambda: dialect.connect(*args, **(given | arguments)), dialect=dialect)
+    return Engine(pool, dialect, url, hide_parameters=True, execution_options={"compiled_cache": _compiled})
+
+
+@cache
+def _dialect(driver: str) -> Dialect:
+    """The dialect of a driver of SQLite, which has seen the library's version."""
+    known = create_engine(f"{driver}://", poolclass=NullPool)
+    known.connect().close()
+    return known.dialect
 
 
 def _arguments(url: URL) -> dict[str, Any]:
