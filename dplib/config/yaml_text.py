@@ -2,9 +2,11 @@
 
 YAML 1.2 keeps ``NO``, ``on`` and ``12:30`` texts. The library reads ``1_0`` as ten and ``1e999`` as infinity, follows
 aliases into themselves, and gives each half of a character that JSON writes as two escapes: all of that is met here, on
-the tree of nodes, before a value is made of it.
+the tree of nodes, before a value is made of it. A text that is JSON, as programs write it, is YAML as well and
+needs no tree unless something is wrong in it.
 """
 
+import json
 import math
 import re
 from collections.abc import Iterator
@@ -53,6 +55,46 @@ def _kept(text: str, name: str) -> Any:
 
 
 def _parsed(text: str, name: str) -> Any:
+    try:
+        found = json.loads(text, object_pairs_hook=_once_each, parse_constant=_no_json)
+        _require_plain(found, 0)
+    except (ValueError, RecursionError):  # another YAML, or what is refused below with its place
+        return _composed(text, name)
+    return found
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return found
+
+
+def _no_json(constant: str) -> None:
+    raise ValueError(f"{constant} is a text in YAML")
+
+
+def _require_plain(value: Any, depth: int) -> None:
+    """Refuse what a setting may not be, or may be in some places only.
+
+    Raises:
+        ValueError: if there is any.
+    """
+    if isinstance(value, str):
+        if CONTROLS.search(value):
+            raise ValueError("control characters")
+        value.encode()  # halves of characters cannot be
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("not finite")
+    elif isinstance(value, dict | list):
+        if depth > MAX_DEPTH:
+            raise ValueError("too deep")
+        for inner in value if isinstance(value, list) else (*value, *value.values()):
+            _require_plain(inner, depth + 1)
+
+
+def _composed(text: str, name: str) -> Any:
+    """The value of a text by way of its nodes."""
     reader = YAML(typ="safe", pure=True)
     try:
         node = reader.compose(text)

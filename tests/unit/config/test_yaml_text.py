@@ -1,7 +1,13 @@
 """What no setting can be is refused with its key; what JSON writes as two halves is one character."""
 
-import pytest
+import json
+import re
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplib.config import yaml_text
 from dplib.config.load import override, read_yaml
 from dplib.config.names import ListFile, declared_names
 from dplib.config.yaml_text import parse_yaml
@@ -26,7 +32,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a: 2024-02-30", "--config"),
         (f"a: {'9' * 5000}", "--config"),
         (f"a: {'[' * 60 + ']' * 60}", "a" + ".0" * 39 + "."),
-        (f"a: {'[' * 2000}", "--config"),
+        (f"a: {'[' * 700}", "--config"),
         ("a: 1\na: 2", "--config"),
         (BOMB, "the configuration"),
         ('a: "\\ud800"', "'a'"),
@@ -41,6 +47,42 @@ def test_what_no_setting_can_be_is_named(text: str, name: str) -> None:
         parse_yaml(text, "--config")
     assert str(caught.value).startswith(f"{name} must ") or name.endswith(".")
     assert ", got " in str(caught.value)
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+    | st.sampled_from(["1_0", "2024-01-02", "12:30", "NO", "null", "<<", "\x7f", "\ud800", "\u2028"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=20)
+@given(JSON, st.booleans())
+def test_json_is_read_as_the_yaml_that_it_is(value: object, escaped: bool) -> None:
+    text = json.dumps({"a": value}, ensure_ascii=escaped)
+    found = []
+    for read in (parse_yaml, yaml_text._composed):
+        try:
+            found.append(read(text, "--config"))
+        except ConfigError as error:
+            found.append(str(error))
+    assert repr(found[0]) == repr(found[1])
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 2}', '{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}', '"a": 1'])
+def test_what_json_takes_otherwise_is_yaml(text: str) -> None:
+    try:
+        expected = yaml_text._composed(text, "--config")
+    except ConfigError as error:
+        with pytest.raises(ConfigError, match=re.escape(str(error))):
+            parse_yaml(text, "--config")
+    else:
+        assert parse_yaml(text, "--config") == expected
 
 
 def test_other_texts_stay_as_they_are() -> None:
