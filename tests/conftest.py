@@ -1,5 +1,6 @@
 """Fixtures shared by all tests: one Spark session, the shared data folder, a test secret."""
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -21,7 +22,8 @@ settings.load_profile("dplib")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where `make test` asks for it, write down what the suite costs."""
+    """Keep all that is imported; where `make test` asks for it, write down what the suite costs."""
+    gc.disable()
     if record := os.environ.get("DPLIB_SUITE_RECORD"):
         from tests.support.processor_time import ProcessorTime
 
@@ -33,6 +35,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported lives to the end: nobody looks through it for garbage, and seldom through the rest."""
+    gc.freeze()
+    gc.set_threshold(20_000)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
