@@ -45,20 +45,25 @@ def example(folder: Path, commands: tuple[str, ...] = COMMANDS) -> str:
 
 
 def _output(command: str, folder: Path) -> str:
-    words = re.findall(r'"[^"]*"|\S+', command)[1:]
+    words = [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', command)[1:]]
+    # The digest of the ledger's tip covers when its entries were written.
+    said = re.sub(r"Tip: (\d+):[0-9a-f]{64}", r"Tip: \1:...", _said(words, folder).replace(f"{folder.resolve()}/", ""))
+    said = re.sub(r"\d{4}-\d\d-\d\d(?=  published)", DAY, said)
+    lines = [line.rstrip() for line in said.splitlines()]
+    return "\n".join(lines)
+
+
+def _said(words: list[str], folder: Path) -> str:
+    """What a command prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "dplib.cli.main", *(word.strip('"') for word in words)],
+        [sys.executable, "-m", "dplib.cli.main", *words],
         cwd=folder,
         env=os.environ | {"COLUMNS": "110", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=True,
     )
-    # The digest of the ledger's tip covers when its entries were written.
-    said = re.sub(r"Tip: (\d+):[0-9a-f]{64}", r"Tip: \1:...", done.stdout.replace(f"{folder.resolve()}/", ""))
-    said = re.sub(r"\d{4}-\d\d-\d\d(?=  published)", DAY, said)
-    lines = [line.rstrip() for line in said.splitlines()]
-    return "\n".join(lines)
+    return done.stdout
 
 
 def shown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Every `dplib` command of the README runs, in its order, on samples; its example prints what the README shows."""
+"""Every `dplib` command of the README runs, in its order; its example prints what the README shows."""
 
 import csv
 import re
@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dplib.cli.main import app
-from scripts import make_data, readme
+from scripts import readme
 from tests.support.interpreted import interpreting, planning_once
 
 if TYPE_CHECKING:
@@ -25,14 +25,9 @@ JOB_FILE = re.compile(r"> (\S+)$")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with conf/, the samples of `make data` (few flights), and rows of the example's configuration."""
+    """A folder with conf/, and rows of the example's configuration; plans read no rows."""
     folder = tmp_path_factory.mktemp("readme")
     shutil.copytree(readme.ROOT / "conf", folder / "conf")
-    (folder / "data").mkdir()
-    for make in (make_data.flights, make_data.restaurant, make_data.friends):
-        make(folder / "data")
-    header, *flown = (folder / "data" / "flights.csv").read_text(encoding="utf-8").splitlines(keepends=True)
-    (folder / "data" / "flights.csv").write_text("".join([header, *flown[::20]]), encoding="utf-8")
     with (folder / "orders.csv").open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow(["date", "product", "quantity", "order_id"])
@@ -66,8 +61,19 @@ def test_every_command_runs(place: Path) -> None:
             assert (Path(release) / "manifest.json").exists()
 
 
-def test_the_plan_of_the_example_is_todays(tmp_path: Path) -> None:
-    """The settings' part; the slow test runs the rest."""
+def test_the_plan_of_the_example_is_todays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings' part, which reads no rows; the slow test runs the rest. The plan is one of a process of its own."""
+    in_a_process = readme._said
+
+    def said(words: list[str], folder: Path) -> str:
+        if words[0] == "plan":
+            return in_a_process(words, folder)
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("COLUMNS", "110")
+        return CliRunner().invoke(app, words).stdout
+
+    monkeypatch.setattr(readme, "flights", lambda _: None)
+    monkeypatch.setattr(readme, "_said", said)
     assert readme.example(tmp_path, readme.COMMANDS[:2]) in readme.shown(README)
 
 

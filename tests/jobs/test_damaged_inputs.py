@@ -5,6 +5,7 @@ import gzip
 import io
 import random
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,13 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.jobs import HEADER, new_shop
+from dplib.errors import SchemaError
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.job import JOB
+from dplib.progress import SILENT
+from dplib.workflow.dry_publication import KEYS
+from dplib.workflow.job import Resources
+from tests.support.jobs import HEADER, Shop, new_shop
 
 pytestmark = pytest.mark.usefixtures("spark")
 N_ROWS = 8000
@@ -54,57 +61,81 @@ def with_a_hole(data: bytes) -> bytes:
     return data[: middle - 500] + data[middle + 500 :]
 
 
+ORC = "a.orc"
 DAMAGED: dict[str, tuple[Callable[[], bytes], Callable[[bytes], bytes]]] = {
     "a.csv.gz": (lambda: gzip.compress(TEXT.encode()), cut),
     "b.csv.gz": (lambda: gzip.compress(TEXT.encode()), lambda data: data[:-4] + b"\0\0\0\1"),
     "a.csv.bz2": (lambda: bz2.compress(TEXT.encode(), 1), lambda data: data[:-2000] + flipped(data[-2000:])),
     "a.csv.zst": (lambda: pa.compress(TEXT.encode(), "zstd", asbytes=True), cut),
     "checksums.parquet": (lambda: written("parquet", compression="none", write_page_checksum=True), flipped),
-    "a.orc": (lambda: written("orc", compression="zlib"), with_a_hole),
+    ORC: (lambda: written("orc", compression="zlib"), with_a_hole),
 }
 
 
-@pytest.mark.parametrize("name", DAMAGED)
-def test_damage_that_shows_while_counting_keeps_the_reservation(name: str, tmp_path: Path) -> None:
-    kind = name.split(".")[1]
+COUNTING = "input must hold files and columns that Spark can read, got "
+OPENING = "input.path must name "
+
+
+def place_of(kind: str, folder: Path) -> Shop:
+    """A shop whose rows lie in a folder that is empty yet."""
+    (folder / "in").mkdir()
     options = {"header": "true"} if kind == "csv" else {}
-    place = new_shop(tmp_path).set(input__path="in", input__format=kind, input__options=options)
-    whole, damage = DAMAGED[name]
-    (tmp_path / "in").mkdir()
+    return new_shop(folder).set(input__path="in", input__format=kind, input__options=options)
+
+
+def resources_of(place: Shop) -> closing[Resources[Design]]:
+    return closing(Resources(JOB.prepare(place.config), SILENT))
+
+
+def require_not_opened(place: Shop, sentence: str) -> None:
+    """The rows are opened before anything is reserved."""
+    with resources_of(place) as resources, pytest.raises(SchemaError) as refused:
+        JOB.stages().open_input(resources)
+    assert str(refused.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("name", [name for name in DAMAGED if name != ORC])
+def test_damage_shows_while_rows_are_counted(name: str, tmp_path: Path) -> None:
+    place, (whole, damage) = place_of(name.split(".")[1], tmp_path), DAMAGED[name]
     (tmp_path / "in" / name).write_bytes(damage(whole()))
+    with resources_of(place) as resources:
+        rows = JOB.stages().open_input(resources)
+        with pytest.raises(SchemaError) as refused:
+            JOB.stages().measure(resources, rows, KEYS, tmp_path)
+    assert str(refused.value).startswith(COUNTING)
+
+
+def test_damage_that_shows_while_counting_keeps_the_reservation(tmp_path: Path) -> None:
+    place, (whole, damage) = place_of("orc", tmp_path), DAMAGED[ORC]
+    (tmp_path / "in" / ORC).write_bytes(damage(whole()))
     outcome = place.run("--yes")
     assert outcome.code == 3, outcome.err
-    assert outcome.err.splitlines()[-1].startswith("dplib: input must hold files and columns that Spark can read, got ")
+    assert outcome.err.splitlines()[-1].startswith(f"dplib: {COUNTING}")
     assert place.spent() == 1
-    if kind == "orc":
-        # Anyone who puts the file right pays nothing more; of which format it is plays no part then.
-        (tmp_path / "in" / name).write_bytes(whole())
-        assert place.run("--yes").code == 0
-        assert place.spent() == 1
+    # Anyone who puts the file right pays nothing more.
+    (tmp_path / "in" / ORC).write_bytes(whole())
+    assert place.run("--yes").code == 0
+    assert place.spent() == 1
 
 
 @pytest.mark.parametrize("kind", ["parquet", "orc"])
-def test_files_without_an_end_are_refused_before_a_reservation(kind: str, tmp_path: Path) -> None:
-    place = new_shop(tmp_path).set(input__path="in", input__format=kind, input__options={})
-    (tmp_path / "in").mkdir()
+def test_files_without_an_end_are_not_opened(kind: str, tmp_path: Path) -> None:
+    place = place_of(kind, tmp_path)
     (tmp_path / "in" / "a").write_bytes(written(kind))
     for damaged in (b"", b"PAR1 no footer", cut(written(kind)), written(kind) + b"more"):
         (tmp_path / "in" / "b").write_bytes(damaged)
-        outcome = place.run("--yes")
-        assert outcome.code == 3, outcome.err
-        assert outcome.err.splitlines()[-1].startswith("dplib: input.path must name what Spark can open, got in")
-        assert place.spent() == 0
+        require_not_opened(place, f"{OPENING}what Spark can open, got in")
 
 
 def test_a_text_file_that_is_nothing_but_damage_is_refused_before_a_reservation(tmp_path: Path) -> None:
-    place = new_shop(tmp_path).set(input__path="in")
-    (tmp_path / "in").mkdir()
+    place = place_of("csv", tmp_path)
     (tmp_path / "in" / "a.csv").write_text(",".join(HEADER) + "\n")
     for ending in ("gz", "bz2", "zst"):
-        (tmp_path / "in" / "b.csv").unlink(missing_ok=True)
-        (tmp_path / "in" / f"b.csv.{ending}").write_bytes(b"nothing that was ever packed")
-        outcome = place.run("--yes")
-        assert outcome.code == 3, outcome.err
-        assert outcome.err.splitlines()[-1].startswith("dplib: input.path must name ")
-        assert place.spent() == 0
-        (tmp_path / "in" / f"b.csv.{ending}").unlink()
+        damaged = tmp_path / "in" / f"b.csv.{ending}"
+        damaged.write_bytes(b"nothing that was ever packed")
+        require_not_opened(place, OPENING)
+        if ending == "zst":
+            outcome = place.run("--yes")
+            assert (outcome.code, place.spent()) == (3, 0)
+            assert outcome.err.splitlines()[-1].startswith(f"dplib: {OPENING}")
+        damaged.unlink()

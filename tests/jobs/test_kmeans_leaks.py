@@ -5,20 +5,25 @@ bytes of the release or in what was said on the way, came from the rows past the
 rows or of rounds.
 """
 
+import csv
 import logging
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dplib.clustering.record import Replayed
+from dplib.config.point_input import PointInput
 from dplib.jobs.kmeans import measure as measuring
 from dplib.jobs.kmeans.query import design_of
 from dplib.jobs.kmeans.tables import Tables
 from dplib.release.manifest import load_manifest
 from tests.support.jobs import content
+from tests.support.kmeans import RowBlocks
 from tests.support.places import GROUPS, new_places
+from tests.support.rows_in_python import count_in_python
 
 pytestmark = pytest.mark.pictures
 CASES: dict[str, dict[str, Any]] = {
@@ -26,6 +31,28 @@ CASES: dict[str, dict[str, Any]] = {
     "lloyd": {"clustering__method": "lloyd", "privacy__budget": {"rho": "0.5"}, "privacy__max_rows_per_unit": 3},
     "private radius": {"clustering": {"radius": "private", "n_clusters": 2, "method": "grid"}},
 }
+
+ON_SPARK = "grid"
+
+
+class Rows(RowBlocks):
+    """Rows in this process, as a run takes those on Spark."""
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+
+def read_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs read their rows in this process: what Spark's part says is looked at in one case, and is that of all."""
+    count_in_python(monkeypatch)
+    monkeypatch.setattr("dplib.jobs.kmeans.run.open_points", _open_points)
+    monkeypatch.setattr("dplib.jobs.kmeans.run.SparkRows", lambda rows, *_: Rows((rows,)))
+
+
+def _open_points(_: object, source: PointInput, base: Path) -> np.ndarray:
+    with (base / str(source.path)).open(encoding="utf-8", newline="") as file:
+        rows = [(float(east), float(north)) for east, north, _ in list(csv.reader(file))[1:]]
+    return np.array(rows).reshape(-1, 2)
 
 
 def said(text: str) -> str:
@@ -44,10 +71,13 @@ def run_on(
     return found.release, said(found.out + found.err + caplog.text)
 
 
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("name", CASES)
 def test_with_the_same_answers_no_rows_give_the_same_bytes_and_words(
-    name: str, tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    if name != ON_SPARK:
+        read_in_python(monkeypatch)
     place = tmp_path / "place"
     release, words = run_on(GROUPS, place, CASES[name], caplog)
     answers, files = Tables(release, design_of(load_manifest(release))).read_records(), content(release)
@@ -60,9 +90,10 @@ def test_with_the_same_answers_no_rows_give_the_same_bytes_and_words(
 
 
 def test_a_planted_word_about_the_rows_is_seen(
-    tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Planted: a log line with a sum of the rows, and an answer without noise."""
+    read_in_python(monkeypatch)
     release, words = run_on(GROUPS, tmp_path / "place", CASES["grid"], caplog)
     answers, files = Tables(release, design_of(load_manifest(release))).read_records(), content(release)
     (tmp_path / "place").rename(tmp_path / "first")

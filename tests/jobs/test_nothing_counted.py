@@ -1,6 +1,7 @@
 """All jobs that count say that nothing was counted, and how much was, where a share of the budget is for it."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +100,11 @@ def test_a_release_of_every_job_says_both(job: str, tmp_path: Path) -> None:
 def test_every_job_counts_its_rows_by_rule(job: str, tmp_path: Path, spark: object) -> None:
     place = made(tmp_path, job, bad=6, good=24, privacy__quality_share="0.5")
     prepared = job_named(job).prepare(place.config)
-    stages, resources, plan = prepared.job.stages(), Resources(prepared, SILENT), quality_plan(prepared.config)
+    stages, plan = prepared.job.stages(), quality_plan(prepared.config)
     assert plan is not None
-    rows = stages.judge(resources, stages.open_input(resources))
-    found = count_input(rows, plan, bytes(32))
+    with closing(Resources(prepared, SILENT)) as resources:
+        rows = stages.judge(resources, stages.open_input(resources))
+        found = count_input(rows, plan, bytes(32))
     assert found.rules == prepared.job.publishing().trial.rules
     assert (found.exact[0][-2], found.exact[0][-1], found.exact[0].sum()) == (24, 0, 30)
     assert [counter.tolist() for counter in found.exact[1:]] == [[0]] * (len(plan.events) - 1)

@@ -4,18 +4,21 @@ import json
 import pickle
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from dplib.config.load import check
+from dplib.config.value_input import HistogramInput
 from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.publish import results_in_blocks, results_on_driver
 from dplib.jobs.table import job_named
 from dplib.release.tables import read_table
 from dplib.spark.engine.blocks import SparkSession
+from dplib.spark.rows.bins import bin_rows, open_values
+from dplib.spark.rows.counts import count_cells
 from tests.support.every_job import RANGES, Ranges
 from tests.support.jobs import DROP, content, dplib, new_place, require_refused
 from tests.support.rows_in_python import count_in_python
@@ -30,10 +33,6 @@ ROWS = [("3", "north", "a"), ("3.5", "north", "b"), ("20", "south", "c"), ("0", 
 
 class Visits(Ranges):
     """Rows are ages by site."""
-
-    def counts(self, *words: str) -> np.ndarray:
-        """Published counts of a run."""
-        return published(self.run(*words).release)
 
 
 def published(release: Path) -> np.ndarray:
@@ -95,34 +94,40 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.usefixtures("spark")
-def test_rows_count_in_half_open_bins_within_their_cap_and_bad_ones_by_the_rule(tmp_path: Path) -> None:
-    often = [(str(age), "north", "one") for age in range(5, 19)]
-    visits = new_visits(tmp_path, **EXACT).rows([*BAD, *ROWS, *often])
+def expected_counts() -> np.ndarray:
+    """Of the rows and the bad ones, where what is outside is dropped."""
     expected = np.zeros((2, 20), dtype=np.int64)
     # The last bin is closed.
     expected[0, 3], expected[0, 19], expected[1, 19], expected[1, 0], expected[1, 6] = 2, 1, 1, 1, 1
-    found = visits.run()
-    others = published(found.release) - expected
-    assert (others.min(), others.sum(), others[0, 5:19].sum()) == (0, 2, 2)  # of one unit, at most its cap
-    clamped = visits.counts("--set", "histogram.outside=clamp")
+    return expected
+
+
+@pytest.mark.usefixtures("spark")
+def test_rows_count_in_half_open_bins_within_their_cap_and_bad_ones_by_the_rule(tmp_path: Path) -> None:
+    often = [(str(age), "north", "one") for age in range(5, 19)]
+    visits = new_visits(tmp_path, **EXACT, histogram__outside="clamp").rows([*BAD, *ROWS, *often])
+    found, expected = visits.run(), expected_counts()
     expected[0, 0] += 1  # below
     expected[0, 19] += 1  # above
     expected[1, 19] += 1  # infinite
-    assert np.array_equal(clamped, expected + others)
-    assert visits.spent() == 2 * 30
+    others = published(found.release) - expected
+    assert (others.min(), others.sum(), others[0, 5:19].sum()) == (0, 2, 2)  # of one unit, at most its cap
+    assert visits.spent() == 30
     assert "SECRETVALUE" not in found.out + found.err
     assert all(b"SECRETVALUE" not in path.read_bytes() for path in visits.output.rglob("*") if path.is_file())
 
 
-@pytest.mark.usefixtures("spark")
-def test_inspect_counts_what_each_rule_drops(visits: Visits) -> None:
+def test_inspect_counts_what_each_rule_drops(visits: Visits, spark: SparkSession) -> None:
     found = visits.rows([*BAD, *ROWS]).command("inspect")
     rows = {line[:28].strip(): line.split()[-2:] for line in found.out.splitlines()[2:]}
     assert rows["unit is given"] == ["14", "2"]
     assert rows["value can be read"] == ["11", "3"]
     assert rows["value is in a bin"] == ["8", "3"]
     assert rows["group is declared"] == ["6", "2"]
+    prepared = job_named(JOB).prepare(visits.config)
+    source, domain = prepared.source(HistogramInput), cast(Design, prepared.design).bins.row_domain
+    binned = bin_rows(open_values(spark, source, domain, prepared.base), source, domain)
+    assert np.array_equal(count_cells(binned, 2, 20), expected_counts())
 
 
 @pytest.mark.usefixtures("spark")

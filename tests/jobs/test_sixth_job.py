@@ -1,6 +1,7 @@
 """A job that is one package and one line in the table of jobs gets every command, the books and recovery."""
 
 import json
+import runpy
 import shutil
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from dplib.jobs.table import JOBS
 from dplib.ledger.ledger import Ledger
 from tests.support.every_job import ONE_RUN, OWN_SPARK, entries_of
-from tests.support.jobs import ROOT, Shop, content, dplib, new_place, python_process, require_refused, visible
+from tests.support.jobs import ROOT, Shop, content, dplib, new_place, require_refused, visible
 from tests.support.rows_by_day.config import NAME
 from tests.support.rows_by_day.run import read_days
 from tests.support.rows_in_python import count_in_python
@@ -58,12 +59,20 @@ def visits(tmp_path: Path) -> Visits:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Visits:
-    """A place with its release, made by the job's own program as spark-submit or Airflow starts it."""
+def made(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Visits:
+    """A place with its release, made by the job's own program as spark-submit or Airflow starts it, in this process.
+
+    A job's file in a process of its own is run in `tests.jobs.test_bad_rows`.
+    """
     place = new_place(Visits, tmp_path_factory.mktemp("made"), SETTINGS, "10").rows(ROWS)
-    (place.folder / "rows_by_day.py").write_text(PROGRAM, encoding="utf-8")
-    done = python_process(str(place.folder / "rows_by_day.py"), "--config", str(place.config))
-    assert done.code == 0, done.err
+    program = place.folder / "rows_by_day.py"
+    program.write_text(PROGRAM, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(JOBS, NAME, "")  # the program has a line of its own for it
+        patch.setattr(sys, "argv", [str(program), "--config", str(place.config)])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(program), run_name="__main__")
+    assert ended.value.code == 0
     return place
 
 

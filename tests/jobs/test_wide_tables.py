@@ -9,6 +9,7 @@ import pytest
 from dplib.jobs.consistent_histograms.job import JOB
 from dplib.jobs.consistent_histograms.rows import row_domain, row_source
 from dplib.spark.engine.blocks import SparkSession
+from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.read import open_rows
 from dplib.spark.rows.wide import bounded_rows
 from tests.support.jobs import DROP, Shop, dplib, new_shop, refuse_spark, require_refused
@@ -34,10 +35,8 @@ def published(release: Path) -> dict[str, int]:
 
 @pytest.mark.usefixtures("spark")
 def test_a_wide_file_is_counted(tmp_path: Path) -> None:
-    shop = wide_shop(tmp_path / "shop", publish__solver={"method": "alternating"})
-    assert published(shop.run("--yes").release) == {"bread": 3, "milk": 1, "tea": 5, "drinks": 6}
-    shop.set(domain__other="rest", input__columns__items=["bread", "tea", "cheese"])
-    shop.set(privacy__quality_share="0.01", constraints=[])
+    shop = wide_shop(tmp_path / "shop", domain__other="rest", privacy__quality_share="0.01", constraints=[])
+    shop.set(input__columns__items=["bread", "tea", "cheese"])
     release = shop.run("--yes").release
     found = published(release)
     assert found == {"bread": 4, "milk": 0, "tea": 5, "rest": 3} or found == {
@@ -50,14 +49,18 @@ def test_a_wide_file_is_counted(tmp_path: Path) -> None:
 
 
 def test_what_is_counted_has_the_types_of_narrow_rows(tmp_path: Path, spark: SparkSession) -> None:
-    """So that each layout counts either kind alike."""
-    types = []
-    for shop in (wide_shop(tmp_path / "wide"), new_shop(tmp_path / "narrow")):
+    """So that each layout counts either kind alike; of all items' columns those that are not listed do not count."""
+    types, counts = [], []
+    for shop in (new_shop(tmp_path / "narrow"), wide_shop(tmp_path / "wide")):
         prepared = JOB.prepare(shop.config)
-        source, privacy = row_source(prepared), prepared.design.config.privacy
+        source, domain = row_source(prepared), row_domain(prepared.design)
         rows = open_rows(spark, source, prepared.base)
-        types.append(bounded_rows(rows, source, privacy, row_domain(prepared.design), bytes(32)).dtypes)
+        bounded = bounded_rows(rows, source, prepared.design.config.privacy, domain, bytes(32))
+        types.append(bounded.dtypes)
+        if source.columns.items is not None:
+            counts = count_cells(bounded, domain.n_days, domain.n_row_types).sum(axis=0).tolist()
     assert types[0] == types[1]
+    assert counts == [3, 1, 5]
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
