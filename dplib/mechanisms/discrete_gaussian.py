@@ -21,6 +21,7 @@ References:
 """
 
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 
 import numpy as np
@@ -68,14 +69,21 @@ def _proposal_scale(sigma_squared: Fraction) -> int:
     return isqrt(sigma_squared.numerator // sigma_squared.denominator) + 1
 
 
+@lru_cache(maxsize=1024)
+def _acceptance(sigma_squared: Fraction) -> tuple[Fraction, float, float]:
+    """sigma^2 / t, exactly and as a float, and -1 / (2 sigma^2)."""
+    centre = sigma_squared / Fraction(_proposal_scale(sigma_squared))
+    return centre, float(centre), -0.5 / float(sigma_squared)
+
+
 def _accept(stream: BitSource, magnitudes: IntArray, sigma_squared: Fraction) -> BoolArray:
     """Draw Bernoulli(e^(-g)) for each magnitude |Y|, exactly; shape (len(magnitudes),)."""
-    centre = sigma_squared / Fraction(_proposal_scale(sigma_squared))
+    centre, near_centre, rate = _acceptance(sigma_squared)
     words = stream.uint32(len(magnitudes))
     # U lies in [words, words + 1) * 2^-32; excess is words - 2^32 e^(-g). In place: the passes are the cost.
-    excess = magnitudes - float(centre)
+    excess = magnitudes - near_centre
     excess *= excess
-    excess *= -0.5 / float(sigma_squared)
+    excess *= rate
     np.exp(excess, out=excess)
     excess *= -(2.0**_WORD)
     excess += words

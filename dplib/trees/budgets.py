@@ -22,6 +22,7 @@ References:
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -312,6 +313,7 @@ def require_within_budget(tree: IntervalTree, shares: IntArray) -> None:
         raise ConfigError("shares", "sum to at most the budget on every path", "a path that spends more")
 
 
+@lru_cache(maxsize=4096, typed=True)
 def noise_parameter(share: int, budget: Fraction, sensitivity: Fraction, noise: LawName) -> Fraction:
     """Exact parameter of a node's noise.
 

@@ -4,7 +4,7 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dplib.config.fold import Fold, fold_key, fold_text, folded
@@ -15,13 +15,14 @@ TEXTS = st.text(st.one_of(st.sampled_from(ODD), st.characters(exclude_categories
 
 
 @given(TEXTS, st.sampled_from(FOLDS))
+@example("\u0345\u0323", ["case"])  # a mark that becomes a letter, before one that is sorted before it
 def test_folding_again_changes_nothing_and_stored_forms_are_one(text: str, fold: list[Fold]) -> None:
     made = fold_text(text, fold)
     assert fold_text(made, fold) == made
     assert {fold_text(unicodedata.normalize(form, text), fold) for form in ("NFC", "NFD")} == {made}
     assert fold_key(text, fold).count("\x1f") == text.count("\x1f")
     if "case" in fold:
-        assert fold_text(text.casefold(), fold) == made
+        assert fold_text(unicodedata.normalize("NFD", text).casefold(), fold) == made
     if "spaces" in fold:
         words = f"\xa0{text}\u3000\t" if text else ""
         assert fold_text(words, fold) == made
