@@ -8,6 +8,7 @@ summaries of points, reports of users, errors of ranges on deep trees.
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +41,7 @@ from dplib.graphs.statistics.common_neighbors import common_neighbor_frontier
 from dplib.graphs.statistics.truncation import project_graph
 from dplib.jobs.table import JOBS, job_named
 from dplib.mechanisms.cuts.cut_draws import WeighedCuts, decay_table
-from dplib.mechanisms.local.hadamard_response import HadamardResponse
-from dplib.mechanisms.local.local_hashing import LocalHashing
-from dplib.mechanisms.local.unary_encoding import UnaryEncoding
+from dplib.mechanisms.local.choose_oracle import OracleName, choose_oracle
 from dplib.mechanisms.local.vector_sums import VectorSums
 from dplib.page.account_state import AccountState
 from dplib.randomness.keyed import KEY_BYTES, KeyedStream
@@ -124,7 +123,8 @@ def _sum_points() -> None:
 def _read_reports() -> None:
     users = UserStreams(bytes(KEY_BYTES), number_users(np.arange(N_VERTICES)), "kernels")
     values, epsilon = np.arange(N_VERTICES) % 4, Fraction(1)
-    for oracle in (HadamardResponse(4, epsilon), LocalHashing(4, epsilon), UnaryEncoding(4, epsilon)):
+    for name in OracleName:
+        oracle: Any = choose_oracle(4, epsilon, name)  # whose reports are its own
         reports = oracle.randomize(users, values)
         _ = oracle.estimate(oracle.aggregate(reports))
         # As they are read from bytes.
