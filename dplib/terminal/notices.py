@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from dplib.page.notices import faint_warning
-from dplib.release.manifest import load_manifest
+from dplib.release.manifest import Manifest, load_manifest
 from dplib.terminal.output import out, show
 from dplib.terminal.progress import log
 from dplib.workflow.design import AnyDesign
@@ -18,15 +18,15 @@ def tried(job: Job[AnyDesign], release: Path) -> None:
         show(job.show(release, load_manifest(release)))
 
 
-def warn_of(release: Path) -> None:
+def warn_of(manifest: Manifest) -> None:
     """Say on standard error what must not be missed about a release."""
-    warning = faint_warning(load_manifest(release).details)
+    warning = faint_warning(manifest.details)
     if warning:
         log.warning(warning)
 
 
-def show_quality(release: Path) -> None:
+def show_quality(manifest: Manifest) -> None:
     """Say how much of the input was counted, where the release knows it."""
-    quality: Any = load_manifest(release).details.get(QUALITY)
+    quality: Any = manifest.details.get(QUALITY)
     for sentence in quality["sentences"] if quality else ():
         out.print(sentence, markup=False)

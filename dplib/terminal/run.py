@@ -69,9 +69,10 @@ def run_and_show(
         kept=kept,
     )
     if release is not None:
-        show(prepared.job.show(release, load_manifest(release)))
-        show_quality(release)
-        warn_of(release)
+        manifest = load_manifest(release)
+        show(prepared.job.show(release, manifest))
+        show_quality(manifest)
+        warn_of(manifest)
         out.print(f"Report: {release / REPORT}", markup=False)
     log.final("finished", 0, release_id=found.release_id)
     # Nothing may come after: schedulers read the last line.

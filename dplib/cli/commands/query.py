@@ -79,8 +79,8 @@ def query(
                 out.print(caveat, markup=False)
         for each in opened:
             if not (as_json or as_csv):
-                show_quality(each.path)
-            warn_of(each.path)
+                show_quality(each.manifest)
+            warn_of(each.manifest)
 
 
 def _rows(

@@ -39,8 +39,11 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ('a: {"b\\e": 1}', "a.b\x1b"),
         ('a: ["\\0"]', "a.0"),
         ('domain: {items: ["x\\x7f"]}', "domain.items.0"),
+        ('{"a": ["\\u0000"]}', "a.0"),
+        ('{"a": "\\ud800"}', "'a'"),
+        (f'{{"a": {"[" * 60}{"]" * 60}}}', "a" + ".0" * 39 + "."),
     ],
-    ids=range(18),
+    ids=range(21),
 )
 def test_what_no_setting_can_be_is_named(text: str, name: str) -> None:
     with pytest.raises(ConfigError) as caught:

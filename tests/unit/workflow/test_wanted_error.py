@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
@@ -81,6 +81,7 @@ def test_a_table_of_keys_states_no_error(tmp_path: Path) -> None:
     assert (refused.code, named(refused)) == (2, "--error")
 
 
+@settings(max_examples=30)
 @given(st.integers(-REACH, REACH + 1), st.integers(-REACH, REACH))
 def test_the_least_place_is_found_from_anywhere(least: int, near: int) -> None:
     found = least_place(lambda place: place >= least, near, 0)
