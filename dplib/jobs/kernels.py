@@ -21,7 +21,6 @@ from dplib.consistency.answer_coefficients import leaf_coefficients
 from dplib.estimates.range_noise import RangeNoise
 from dplib.estimates.tree_blue_deep import tree_blue_deep
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
-from dplib.graphs.cut_analysis.cut_tree import is_parallel_cut
 from dplib.graphs.cuts.cycle_arcs import Arcs
 from dplib.graphs.cuts.flow_branching import branched_cuts
 from dplib.graphs.cuts.karger import contraction_cuts
@@ -90,9 +89,7 @@ def _find_cuts() -> None:
     karger_stein_cuts(graph, value, 1, seed=0, first_run=0, n_runs=1)
     cactus_of_graph(graph, value)
     Arcs(graph).least(2 * N_VERTICES)
-    sides = np.tri(3, N_VERTICES, -1, dtype=np.bool_)
-    cut_values(graph, pack_sides(sides))
-    is_parallel_cut(sides)
+    cut_values(graph, pack_sides(np.tri(3, N_VERTICES, -1, dtype=np.bool_)))
     small_cuts(np.add.outer(around, around) % 5 - 2)
     ring = np.arange(N_LONG)
     # Weighed row by row in a dense graph, by ranges in a long ring.
