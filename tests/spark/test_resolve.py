@@ -22,7 +22,7 @@ from dplib.spark.rows.timestamps import has_zone
 from tests.spark.rows import BAD_DAYS, BAD_ITEMS, BAD_QUANTITIES, BAD_UNITS, FIRST_DAY, ITEMS, N_DAYS, settings
 from tests.support.interpreted import interpreting
 
-pytestmark = pytest.mark.usefixtures("interpreted")
+pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 
 EVENT = EventPrivacySettings.model_validate({"unit": "event", "budget": {"epsilon": 1}, "max_quantity": 5})
 TEXT = "day string, name string, quantity string, unit string"

@@ -25,7 +25,7 @@ from dplib.spark.rows.inspection import Inspection, RuleCount
 from dplib.spark.rows.read import open_rows
 from tests.spark.reading import HEADER, named, parquet, rows, rows_of_each, source, write
 
-pytestmark = pytest.mark.usefixtures("interpreted")
+pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 
 
 Rows = dict[str, list[tuple[Any, ...]]]

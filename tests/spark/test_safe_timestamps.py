@@ -16,9 +16,10 @@ from dplib.errors import DplibError, SchemaError
 from dplib.spark.rows.parquet_times import _by_arrow, footer_types, message_types, stored_time
 from dplib.spark.rows.read import MOMENT_TYPES, NUMBER_TYPES, open_columns, open_rows
 from dplib.spark.rows.resolve import number_sql
+from dplib.spark.rows.timestamps import with_day_number
 from tests.spark.reading import days_of, rows, source
 
-pytestmark = pytest.mark.usefixtures("interpreted")
+pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 
 
 @pytest.mark.parametrize(("unit", "zone"), [("ms", "UTC"), ("us", None), ("ns", "UTC"), ("ns", None)])
@@ -110,11 +111,12 @@ def test_extreme_values_of_typed_columns_fail_nothing(spark: SparkSession, tmp_p
     for kind, writer in {"parquet": pq.write_table, "orc": orc.write_table}.items():
         writer(table, tmp_path / kind)
         section = source(path=kind, format=kind)
-        assert days_of(spark, tmp_path, path=kind, format=kind) == [-1, -1, 0, None]
-        found = open_columns(spark, section, {"q": "quantity"}, {"q": NUMBER_TYPES}, tmp_path)
-        numbers = [row[0] for row in found.selectExpr(number_sql("q", "double")).collect()]
-        assert numbers[0] == float("inf")
-        assert len(numbers) == 4
+        types = {"day": MOMENT_TYPES, "q": NUMBER_TYPES}
+        found = open_columns(spark, section, {"day": "day", "q": "quantity"}, types, tmp_path)
+        numbered = with_day_number(found, "day", "date", section, dt.date(2023, 11, 14), 2)
+        read = numbered.selectExpr("day_number", number_sql("q", "double")).collect()
+        assert [row[0] for row in read] == [-1, -1, 0, None]
+        assert read[0][1] == float("inf")
     with pytest.raises(DplibError):
         open_columns(
             spark, source(path="parquet", format="parquet"), {"q": "quantity"}, {"q": frozenset({"string"})}, tmp_path

@@ -30,7 +30,7 @@ from dplib.spark.graphs.weighted_edges import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.usefixtures("interpreted")
+pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 Row = tuple[str | None, str | None, str | None]
 NAMES = ("ada", "bob", "eve", "3", "é", "no edge")
 WEIGHTS = ("1", "2", " 7 ", "0", "-3", "2.5", "NaN", "", None, "x", "1e400", "-Infinity", "99999999999999999999", "1e1")
