@@ -6,8 +6,9 @@ With p, q multiples of 1/N, P = p N and so on, ``D_alpha(p || q) <= b / (alpha -
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
-from dplib.mechanisms.release_table import ONE
+from dplib.mechanisms.release_table import ODDS_BITS, ONE
 
 LIMIT_BITS = 64
 _MAX_ROUNDS, _CLOSE = 80, 1e-10
@@ -32,7 +33,12 @@ class Coin:
         """A coin and its powers for an order."""
         return cls(odds, odds ** (order - 1), (ONE - odds) ** (order - 1))
 
-    @property
+    @cached_property
+    def both_powers(self) -> int:
+        """``(P (N - P))^(alpha - 1)``; one product for all coins that it is compared with."""
+        return self.power * self.other_power
+
+    @cached_property
     def log_odds(self) -> float:
         """ln(p / (1 - p))."""
         return math.log(self.odds) - math.log(ONE - self.odds)
@@ -45,7 +51,7 @@ def within(one: Coin, two: Coin, limit: int) -> bool:
 
 def _one_way(p: Coin, q: Coin, limit: int) -> bool:
     total = p.power * p.odds * q.other_power + p.other_power * (ONE - p.odds) * q.power
-    return total << LIMIT_BITS <= limit * q.power * q.other_power * ONE
+    return total << LIMIT_BITS - ODDS_BITS <= limit * q.both_powers
 
 
 def propose(order: int, bound: float, start: float, step: float) -> float:

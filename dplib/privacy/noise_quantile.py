@@ -56,6 +56,8 @@ _STEPS = 1 << 14
 _SMOOTHING = 1 / 300
 _FINE = 60.0
 _WIDE_LATTICE = 4_000.0
+_LOST = -120.0
+"""Of a logarithm: 1e-52, which adds nothing to a probability in double precision."""
 
 
 @dataclass(frozen=True, order=True)
@@ -320,7 +322,11 @@ def _smooth_half_width(draws: list[Draws], deviation: float, excess: float, narr
 
 
 def _log_characteristic(draws: Sequence[Draws], at: FloatArray) -> FloatArray:
-    total = np.zeros(len(at))
+    """Logarithm of the characteristic function of the sum; what is below `_LOST` may be any smaller number."""
+    total, kept = np.zeros(len(at)), np.arange(len(at))
     for each in draws:
-        total += each.count * each.law.log_characteristic(each.coefficient * at)
+        own = total[kept] + each.count * each.law.log_characteristic(each.coefficient * at[kept])
+        total[kept] = own
+        # Every draw makes it smaller: of many, only few points need the last ones.
+        kept = kept[own > _LOST]
     return total

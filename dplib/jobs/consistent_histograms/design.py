@@ -65,6 +65,7 @@ from dplib.jobs.consistent_histograms.config import (
 )
 from dplib.jobs.consistent_histograms.day_tree import DayTree, build_day_tree
 from dplib.jobs.consistent_histograms.declared import resolve_declared
+from dplib.kept import Kept
 from dplib.privacy.events import Event
 from dplib.privacy.noise import SAMPLER_FORMAT, NoiseEvent, require_useful_noise
 from dplib.trees.block_plan import BlockPlan
@@ -72,6 +73,8 @@ from dplib.trees.interval_tree import IntervalTree
 
 MAX_BLOCK_CELLS = 1 << 19
 """Cells (nodes x series) that a block should stay below: 4 MiB of counts."""
+MAX_KEPT_CELLS = 1 << 16
+"""Cells up to which a design is kept for the next time that its settings are asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +143,11 @@ class Design:
         Raises:
             ConfigError: naming the setting that is wrong.
         """
+        # As text: the order of names, which equal settings may differ in, is that of series.
+        asked = (config.model_dump_json(), rows_are_packages, quantity)
+        known = _KEPT.find(asked)
+        if known is not None:
+            return replace(known, config=config, block_cells=MAX_BLOCK_CELLS)
         table, listed = config.domain.table_items, config.domain.items
         if table is not None:
             items, groupings = table.names, resolve_groupings(config.domain.groupings or (), table)
@@ -158,7 +166,8 @@ class Design:
                 require_useful_noise(each.noise.law.parameter_name, each.noise.parameter)
         width = int(np.count_nonzero(constraints.measured))
         made = (items, table, groupings, constraints, days, columns, measurements, rows_are_packages)
-        return cls(config, *made, block_cells=MAX_BLOCK_CELLS, block_width=width)
+        found = cls(config, *made, block_cells=MAX_BLOCK_CELLS, block_width=width)
+        return _KEPT.keep(asked, found) if days.tree.n_nodes * len(found.series) <= MAX_KEPT_CELLS else found
 
     def as_measured(self, shape: Tree, measure: Measure | Literal["auto"] | None) -> "Design":
         """The design with another tree and other shares, whatever their noise.
@@ -336,3 +345,6 @@ class Design:
     def in_former_blocks(self) -> "Design":
         """The design of a measurement that a version before made, or reserved, under its own hash of the settings."""
         return replace(self, block_width=len(self.series))
+
+
+_KEPT: Kept[tuple[str, bool, str | None], Design] = Kept(16)

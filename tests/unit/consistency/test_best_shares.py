@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.consistency import best_shares as best_shares_module
 from dplib.consistency.best_shares import GRID, best_shares, each_row, on_grid, share_variances
 from dplib.consistency.crossing_variance import ResidualSpaces, class_variances
 from dplib.consistency.nested_variance import NestedForest, item_classes, mean_log
@@ -98,6 +99,23 @@ def test_the_optimum_is_that_of_the_design_note(law: Law, sizes: tuple[int, ...]
         value += float(objective(share_variances(law, floats, np.ones(len(leaves)))))
     # Both factors at the whole budget: rho 1/2 has variance 1, epsilon 1 has 2.
     assert np.exp((value + np.log(law.exponent)) / 2) == pytest.approx(best, rel=2e-3)
+
+
+def test_differences_are_taken_inside_the_bounds() -> None:
+    """All of a gradient in one call, backwards where the upper bound is near."""
+    seen = []
+
+    def value(at: FloatArray) -> FloatArray:
+        seen.append(at)
+        return np.asarray((at**2).sum(axis=-1))
+
+    at = np.array([12.0, -12.0, 0.5])
+    found, gradient = best_shares_module._with_gradient(value, at)
+    assert found == pytest.approx((at**2).sum())
+    np.testing.assert_allclose(gradient, 2 * at, rtol=1e-5)
+    (points,) = seen
+    assert points.shape == (4, 3)
+    assert np.abs(points).max() <= 12
 
 
 def test_laplace_noise_leaves_out_what_is_not_worth_its_square() -> None:

@@ -6,13 +6,14 @@ import pytest
 from dplib.consistency import commuting
 from dplib.consistency.equal_rows import pair_classes, row_classes
 from dplib.consistency.problem import ConsistencyProblem
-from dplib.consistency.smoother_passes import downward, smoother_plan, upward
+from dplib.consistency.smoother_passes import SmootherPlan, downward, smoother_plan, upward
 from dplib.consistency.tree_smoother import solve
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package, Total
 from dplib.errors import SolverError
 from dplib.projection.residual import largest_residual
+from dplib.trees.interval_tree import IntervalTree
 from tests.support.oracles import dense_estimate, is_determined
 from tests.support.strategies import random_problem, regular_tree
 from tests.support.tree_oracles import block_roots, random_tree
@@ -29,6 +30,25 @@ def test_equals_dense_least_squares(seed: int) -> None:
     else:
         with pytest.raises(SolverError, match="determine every count"):
             solve(problem)
+
+
+def test_plans_of_equal_settings_alone_are_one() -> None:
+    """Not those of other variances, right-hand sides, days or trees; what is shared cannot be written."""
+    tree = regular_tree(2, 3)
+
+    def plan(tree: IntervalTree = tree, variance: float = 1.0, until: int = 2, rhs: float = 0.0) -> SmootherPlan:
+        equation = np.array([[1.0, 1.0, -1.0]])
+        first = DayConstraints(0, until, equation, np.ones(1))
+        last = DayConstraints(until, 4, equation, np.full(1, rhs))
+        return smoother_plan(tree, np.full((tree.n_nodes, 3), variance), [first, last])
+
+    made = plan()
+    assert plan() is made
+    flat = IntervalTree.from_level_edges([[0, 4], range(5)])
+    others = [plan(flat), plan(variance=2.0), plan(until=3), plan(rhs=1.0)]
+    assert len({id(each) for each in [made, *others]}) == 5
+    with pytest.raises(ValueError, match="read-only"):
+        made.levels[0].after[:] = 0
 
 
 def test_an_unmeasured_leaf_level_may_still_be_determined() -> None:

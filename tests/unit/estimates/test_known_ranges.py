@@ -34,6 +34,17 @@ def test_variances_are_those_of_dense_least_squares(n_days: int, branching: list
     assert found[0] == pytest.approx(dense(tree, levels, lo, last), rel=1e-8)
 
 
+def test_several_sets_of_variances_are_as_if_one_by_one() -> None:
+    """To the last bit: levels that are stored follow from differences of these."""
+    rng = np.random.default_rng(1)
+    ranges = KnownRanges(
+        IntervalTree.from_level_edges(branching_edges(40, [3, 5, 3])), np.arange(30), np.arange(10, 40)
+    )
+    levels = np.exp(rng.uniform(-2, 2, (5, ranges.tree.n_levels)))
+    levels[1, 1] = levels[2, 0] = np.inf
+    assert np.array_equal(ranges.variance(levels), [ranges.variance(each) for each in levels])
+
+
 def test_nodes_close_on_their_last_day_and_the_largest_recorded_ones_cut_the_days() -> None:
     tree = IntervalTree.from_level_edges([[0, 6], [0, 3, 6], range(7)])
     measured = np.array([False, True, True])

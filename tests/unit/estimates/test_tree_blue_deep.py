@@ -80,7 +80,7 @@ def extended_blue(levels: int, noisy: np.ndarray, weights: np.ndarray) -> np.nda
 
 
 def test_stable_where_budgets_differ_by_a_thousand() -> None:
-    levels = 21
+    levels = 18
     tree, rng = kary_tree(1 << (levels - 1), 2), np.random.default_rng(7)
     budgets = 10.0 ** rng.uniform(-3, 0, tree.n_nodes)
     counts = tree.sums(rng.integers(0, 40, tree.n_leaves)).astype(float)

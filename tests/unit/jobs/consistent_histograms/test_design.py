@@ -156,6 +156,19 @@ def test_the_public_part_rebuilds_the_same_design() -> None:
     assert np.array_equal(again.tree.lo, made.tree.lo)
 
 
+def test_a_design_is_shared_by_equal_settings_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal but for the order of their names settings have series in another order, so a design of their own."""
+    totals = [{"totals": {"ab": ["a", "b"], "bc": ["b", "c"]}}]
+    made = design(constraints=totals)
+    assert design(constraints=totals).constraints is made.constraints
+    turned = design(constraints=[{"totals": dict(reversed(totals[0]["totals"].items()))}])
+    assert turned.config == made.config
+    assert (made.series[3:], turned.series[3:]) == (("ab", "bc"), ("bc", "ab"))
+    monkeypatch.setattr("dplib.jobs.consistent_histograms.design.MAX_KEPT_CELLS", 0)
+    alone = [design(constraints=totals, domain={"items": ["a", "b", "c", "d"]}) for _ in range(2)]
+    assert alone[0].constraints is not alone[1].constraints
+
+
 def test_auto_chooses_a_tree_from_settings_alone() -> None:
     domain = {"first_day": "2023-01-01", "last_day": "2024-12-31"}
     made = design(domain=domain, tree="auto", queries=["month"])

@@ -18,6 +18,7 @@ from dplib.jobs.consistent_histograms.estimate import chosen_solvers, layout_of,
 from dplib.jobs.consistent_histograms.ignored import ignored_settings
 from dplib.jobs.consistent_histograms.plan import plan_notes
 from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
+from dplib.kept import Kept
 from tests.unit.jobs.consistent_histograms.test_design import GROUPED, design
 
 ELSEWHERE = {"job", "dataset", "publish.output.path", "publish.output.tables", "domain.items.table"}
@@ -226,6 +227,7 @@ def equal_shares(_: object, __: object, costs: FloatArray, ___: object = None) -
 def test_no_setting_is_silent(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # The search takes a while and has tests of its own.
     monkeypatch.setattr(question_shares, "best_shares", equal_shares)
+    monkeypatch.setattr("dplib.jobs.consistent_histograms.design._KEPT", Kept(1))
     silent = []
     for setting, (one, other) in WITH.items():
         found = [effect(json.dumps(merged(PLAIN, BASES[base], each))) for each in (one, other)]

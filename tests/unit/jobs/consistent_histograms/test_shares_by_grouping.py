@@ -19,6 +19,7 @@ from dplib.jobs.consistent_histograms.ignored import ignored_settings
 from dplib.jobs.consistent_histograms.layouts import results_in_layout
 from dplib.jobs.consistent_histograms.plan import days_only_variance
 from dplib.jobs.consistent_histograms.publish import results_on_driver
+from dplib.kept import Kept
 from dplib.spark.engine.in_process import session_in_process
 from dplib.workflow.settings import counted_settings, free_settings
 from tests.spark.test_layouts import stored
@@ -212,6 +213,7 @@ def test_a_plan_says_where_automatic_shares_of_many_packages_are_equal(monkeypat
     few = design(**PACKAGES | {"constraints": constraints, "measure": "auto"})
     assert "decides nothing" not in " ".join(few.columns.notes)
     monkeypatch.setattr(question_shares, "MAX_LINKED", 1)
+    monkeypatch.setattr("dplib.jobs.consistent_histograms.design._KEPT", Kept(1))
     many = design(**PACKAGES | {"constraints": constraints, "measure": "auto"})
     assert many.columns.shares == (Fraction(1, 2), Fraction(1, 2))
     assert many.columns.notes[0].startswith("measure: auto decides nothing where packages link so many series")
