@@ -100,8 +100,14 @@ def _chosen_levels(first: dt.date, last: dt.date, asked: tuple[tuple[str, float]
 
 
 def calendar_strategy(config: RangesRelease, stream: Stream, tree: StreamTree) -> TreeStrategy:
-    """The strategy of a stream's tree."""
-    first, last = stream.horizon
-    found = calendar_tree(first, last, tree.levels)
-    shares = [0.0] * (found.n_levels - len(tree.shares)) + [float(share) for share in tree.shares]
-    return TreeStrategy("calendar", found, exact_level_shares(found, shares), noise_of(config))
+    """The strategy of a stream's tree; equal ones are one in a process, which each of its days asks for."""
+    return _calendar_strategy(*stream.horizon, tuple(tree.levels), tuple(tree.shares), noise_of(config))
+
+
+@lru_cache(maxsize=16)
+def _calendar_strategy(
+    first: dt.date, last: dt.date, levels: tuple[str, ...], given: tuple[Fraction, ...], noise: LawName
+) -> TreeStrategy:
+    found = calendar_tree(first, last, levels)
+    shares = [0.0] * (found.n_levels - len(given)) + [float(share) for share in given]
+    return TreeStrategy("calendar", found, exact_level_shares(found, shares), noise)

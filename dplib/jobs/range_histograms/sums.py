@@ -28,6 +28,7 @@ import numpy as np
 
 from dplib.config.item_groupings import resolve_groupings
 from dplib.config.item_table import TableItems
+from dplib.config.measure import Measure
 from dplib.config.selection import NamedSeries
 from dplib.consistency.columns import Columns, columns_of, series_norms, unshared
 from dplib.constraints.groupings import Groupings
@@ -36,10 +37,14 @@ from dplib.constraints.resolved import ResolvedConstraints
 from dplib.constraints.specs import Total
 from dplib.jobs.range_histograms.config import RangesRelease
 from dplib.jobs.range_histograms.histogram_config import GroupTable
+from dplib.kept import Kept
+from dplib.privacy.noise import Law
 from dplib.validate import require, require_known
 
 GROUPS = "groups"
 """What the groups are called among the kinds of histograms."""
+MAX_KEPT_SERIES = 1_000
+"""Groups and totals up to which what links them is kept for the next time that their settings are asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +72,21 @@ class GroupSums:
         Raises:
             ConfigError: naming the setting that is wrong.
         """
-        given = config.histogram
+        given, measure = config.histogram, config.measure
         if not given.add_up:
             return None
+        # As text: the order of names, which equal settings may differ in, is that of totals.
+        shares = measure.model_dump_json() if isinstance(measure, Measure) else measure
+        asked = (given.model_dump_json(), shares, config.privacy.mechanism, groups, n_bins)
+        known = _KEPT.find(asked)
+        if known is not None:
+            return known
+        found = cls._of(config, groups, n_bins)
+        return _KEPT.keep(asked, found) if len(found.constraints.series) <= MAX_KEPT_SERIES else found
+
+    @classmethod
+    def _of(cls, config: RangesRelease, groups: tuple[str, ...], n_bins: int) -> "GroupSums":
+        given = config.histogram
         table = table_of(config)
         groupings = resolve_groupings(given.groupings or (), table, "histogram") if table is not None else None
         totals = [
@@ -89,6 +106,9 @@ class GroupSums:
         if columns.names:
             norms = tuple(series_norms(constraints, columns.of == column) for column in range(columns.n_columns))
         return cls(groupings, constraints, columns, tuple(names), norms)
+
+
+_KEPT: Kept[tuple[str, str | None, Law, tuple[str, ...], int], GroupSums] = Kept(16)
 
 
 def table_of(config: RangesRelease) -> TableItems | None:

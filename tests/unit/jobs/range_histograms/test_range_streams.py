@@ -147,6 +147,18 @@ def test_after_the_last_day_the_stream_is_the_batch_release_of_its_tree(
     assert not shop.ledger.audit(pricing=price)
 
 
+def test_what_links_groups_is_shared_by_equal_settings_alone(tmp_path: Path) -> None:
+    """Equal but for the order of their names settings have totals in another order."""
+    totals = [("coast", ["pier", "mill"]), ("all", ["pier", "mill", "town"])]
+    found = []
+    for number, own in enumerate((totals, totals[::-1], totals)):
+        histogram = {"groups": SUMS["groups"], "totals": [{"totals": dict(own)}]}
+        found.append(new_range_stream(tmp_path / str(number), histogram=histogram).prepared().design)
+    assert found[0].sums is found[2].sums
+    assert found[0].strategy is found[1].strategy
+    assert [each.series[3:] for each in found] == [("coast", "all"), ("all", "coast"), ("coast", "all")]
+
+
 def test_every_order_of_the_days_gives_the_same_final_bytes(tmp_path: Path) -> None:
     finals = []
     for seed in (0, 1):
