@@ -237,7 +237,7 @@ def _on_file(url: URL, arguments: dict[str, Any]) -> Engine:
     """An engine on a SQLite file, which shares its dialect, and with it what is compiled, with those on other files."""
     dialect = _dialect(url.drivername)
     args, given = dialect.create_connect_args(url)
-    pool = NullPool(lambda: dialect.connect(*args, **(given | arguments)), dialect=dialect)
+    pool = NullPool(lambda: dialect.connect(*args, **{**given, **arguments}), dialect=dialect)
     return Engine(pool, dialect, url, hide_parameters=True, execution_options={"compiled_cache": _compiled})
 
 
