@@ -38,9 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported lives to the end: nobody looks through it for garbage, and seldom through the rest."""
+    """What was imported lives to the end: nobody looks through it for garbage."""
     gc.freeze()
-    gc.set_threshold(20_000)
     gc.enable()
 
 
@@ -61,7 +60,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.local.dir": str(tmp_path_factory.mktemp("local")),
         "spark.sql.shuffle.partitions": "3",
-        "spark.driver.memory": "1g",
+        # What it remembers of more than a thousand tests' queries: few of them, for a page that nobody looks at.
+        "spark.driver.memory": "2g",
+        "spark.sql.ui.retainedExecutions": "10",
         # Many small queries: the second compiler costs more than it saves.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
