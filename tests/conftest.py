@@ -60,8 +60,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.local.dir": str(tmp_path_factory.mktemp("local")),
         "spark.sql.shuffle.partitions": "3",
-        # What it remembers of more than a thousand tests' queries: few of them, for a page that nobody looks at.
         "spark.driver.memory": "2g",
+        # Tables that are joined stay with the frames that tests still hold, each in pages of this size.
+        "spark.buffer.pageSize": "1m",
         "spark.sql.ui.retainedExecutions": "10",
         # Many small queries: the second compiler costs more than it saves.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
