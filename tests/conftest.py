@@ -64,6 +64,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
         # Tables that are joined stay with the frames that tests still hold, each in pages of this size.
         "spark.buffer.pageSize": "1m",
         "spark.sql.ui.retainedExecutions": "10",
+        # A test that loses a session's blocks leaves one whose heartbeats fail; sixty, ten minutes, would end it.
+        "spark.executor.heartbeat.maxFailures": "1000000",
         # Many small queries: the second compiler costs more than it saves.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
