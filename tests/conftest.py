@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from tests.support.ledgers import Place, Postgres
 
 # No test may depend on speed: a first call compiles, and other processes hold the cores.
-# Laws break in most examples or at edges, which are tried first: what 40 do not find, 100 seldom do.
+# Two in five of hypothesis's own number, for the suite's time: a law that needs more says so.
 settings.register_profile("dplib", deadline=None, max_examples=40)
 settings.load_profile("dplib")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep all that is imported; where `make test` asks for it, write down what the suite costs."""
+    """Look for no garbage among imports; where `make test` asks for it, write down what the suite costs."""
     gc.disable()
     if record := os.environ.get("DPLIB_SUITE_RECORD"):
         from tests.support.processor_time import ProcessorTime

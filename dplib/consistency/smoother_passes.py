@@ -27,8 +27,7 @@ hierarchical regression with constraints on the Census tree); J. Awan et al., "S
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +38,7 @@ from dplib.consistency.equal_rows import ClassIndex, pair_classes, row_classes
 from dplib.consistency.subspaces import Spans
 from dplib.constraints.day_constraints import DayConstraints, SparseFloat, SparseInt
 from dplib.hashing import hashed
+from dplib.kept import Kept
 from dplib.projection.affine import particular
 from dplib.trees.interval_tree import IntervalTree
 
@@ -106,15 +106,13 @@ def smoother_plan(
     c = variance.shape[1]
     if roots is not None or variance.size * c > KEPT_NUMBERS:
         return _worked_out(tree, variance, day_constraints, roots)
-    return _known(_Question(_key(tree, variance, day_constraints), (tree, np.array(variance), tuple(day_constraints))))
-
-
-@dataclass(frozen=True)
-class _Question:
-    """What a plan is asked for; questions with one key are one."""
-
-    key: bytes
-    settings: tuple[IntervalTree, FloatArray, tuple[DayConstraints, ...]] = field(compare=False)
+    key = _key(tree, variance, day_constraints)
+    known = _KEPT.find(key)
+    return (
+        known
+        if known is not None
+        else _KEPT.keep(key, _read_only(_worked_out(tree, np.array(variance), day_constraints)))
+    )
 
 
 def _key(tree: IntervalTree, variance: FloatArray, day_constraints: Sequence[DayConstraints]) -> bytes:
@@ -132,15 +130,16 @@ def _key(tree: IntervalTree, variance: FloatArray, day_constraints: Sequence[Day
     return found.digest()
 
 
-@lru_cache(maxsize=64)
-def _known(question: _Question) -> SmootherPlan:
-    """A small plan, worked out once in a process: a release, its rehearsal, its errors and its page ask for it."""
-    plan = _worked_out(*question.settings)
+def _read_only(plan: SmootherPlan) -> SmootherPlan:
+    """The plan, which many share from now on: a release, its rehearsal, its errors and its page ask for it."""
     for level in plan.levels:
         for each in (level.weight, level.after, level.before, level.lift, level.diffuse, level.lift_diffuse):
             if each is not None:
                 each.setflags(write=False)
     return plan
+
+
+_KEPT: Kept[bytes, SmootherPlan] = Kept(64)
 
 
 def _worked_out(

@@ -73,7 +73,7 @@ def compile_kernels() -> None:
     _count_edges()
     _sum_points()
     _read_reports()
-    _err_in_ranges()
+    _find_range_errors()
 
 
 def _find_cuts() -> None:
@@ -131,7 +131,7 @@ def _read_reports() -> None:
     vectors.aggregate(vectors.randomize(users, values, np.ones((N_VERTICES, 2), dtype=np.int64)))
 
 
-def _err_in_ranges() -> None:
+def _find_range_errors() -> None:
     tree = IntervalTree.from_level_edges(branching_edges(N_LONG, [2] * 10))
     even, lo = np.ones(tree.n_nodes), np.arange(N_VERTICES)
     RangeNoise(tree, even, even).of(lo, lo + 1)

@@ -84,15 +84,8 @@ def require_publishable(prepared: PreparedJob[AnyDesign], show: Show, account: A
     Runs of one call differ by their dates and by what was spent before, on which no step of a publication depends.
     """
     design, paid = prepared.design, (account.currency, account.total, account.this)
-    said = (
-        prepared.config.job,
-        design.config.model_dump(),
-        design.formats,
-        design.public(),
-        paid,
-        show is unseen,
-        page,
-    )
+    settings = prepared.config.job, prepared.config.horizon, prepared.settings, design.config.model_dump()
+    said = (settings, design.formats, design.public(), paid, show is unseen, page)
     key = hashlib.sha256(pickle.dumps(said)).digest()
     if key not in _sound:
         try_publication(prepared, show, account, page=page)

@@ -42,6 +42,7 @@ def test_the_same_settings_are_tried_once_for_all_dates(tmp_path: Path, tried: l
     "changes",
     [
         {"dataset": "other"},
+        {"input__columns": {"day": "date", "item": "ware", "quantity": "quantity", "unit": "order_id"}},
         {"domain__items": ["bread", "milk", "tea", "rye"]},
         {"privacy__budget": {"epsilon": 2}},
         {"publish__output__csv": True},
