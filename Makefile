@@ -4,16 +4,18 @@ SHELL := /bin/bash
 # The last line of `make demo` is a directory alone, also when another make calls it.
 MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
-# Processes of the test suite, each with a Spark session of its own where its files need one.
-WORKERS ?= 2
+# The suite runs in two processes, one of which starts Spark; a number here splits each into as many of its own.
+WORKERS ?= 0
 QUICK := not slow and not cluster and not connect and not postgres
+# Tests that start no Spark.
+UNITS := tests/unit tests/property tests/statistical tests/peers
 export JAVA_HOME := $(CURDIR)/.venv/jre
 # Small matrices in many processes: more threads than cores only get in each other's way.
 export OPENBLAS_NUM_THREADS := 1
 # Compiled once, not by each of the suite's processes, also where the caller forbids Python to write bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test test-airflow test-slow test-postgres unit lint types imports format bench bench-peers accept cluster test-connect data clean
+.PHONY: help setup demo test test-jobs test-airflow test-slow test-postgres unit lint types imports format bench bench-peers accept cluster test-connect data clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -25,16 +27,20 @@ demo: setup ## Release the flights of New York City in 2013 with the main job, i
 	@scripts/demo.sh
 
 test: setup lint types imports ## Lint, types, import contracts and the test suite
-	DPLIB_SUITE_RECORD=build/suite.json $(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)"
+	@rm -rf build/suite
+	@$(MAKE) -j 2 unit test-jobs
 
 unit: setup ## The tests that start no Spark
-	$(BIN)/pytest -m "$(QUICK)" tests/unit tests/property tests/statistical tests/peers
+	DPLIB_SUITE_RECORD=build/suite/unit.json $(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)" $(UNITS)
+
+test-jobs: setup ## The other tests: Spark, whole jobs and the documents
+	DPLIB_SUITE_RECORD=build/suite/jobs.json $(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)" $(UNITS:%=--ignore=%)
 
 cluster: setup ## The tests on a real standalone cluster on loopback
 	$(BIN)/pytest -m cluster
 
 test-slow: setup ## The tests that take minutes each: kills at every step, full disks, leaks, audits of whole runs
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "slow and not cluster"
+	$(BIN)/pytest -n 2 --dist loadfile -m "slow and not cluster"
 
 test-postgres: setup ## The ledger on a PostgreSQL server (installed from Debian's packages where root may)
 	$(BIN)/pytest -m "postgres and not slow"

@@ -89,13 +89,14 @@ def unit_of(part: str, name: str) -> str:
 
 def suite() -> Iterator[Result]:
     """What `make test` recorded of itself when it last ran."""
-    claim, file = "processor time of make test", ROOT / "build" / "suite.json"
-    if not file.is_file():
-        yield Result(claim, f"<= {SUITE_SECONDS:g} s", "no record: run make test", None)
+    claim = "processor time of make test"
+    found = [json.loads(file.read_text(encoding="utf-8")) for file in (ROOT / "build" / "suite").glob("*.json")]
+    commits = {each["commit"] for each in found}
+    if len(found) != 2 or len(commits) != 1:
+        yield Result(claim, f"<= {SUITE_SECONDS:g} s", "no record of one commit: run make test", None)
         return
-    found = json.loads(file.read_text(encoding="utf-8"))
-    claim = f"{claim}, {found['tests']:,} tests at {found['commit']}"
-    yield at_most(claim, float(found["seconds"]), SUITE_SECONDS, " s")
+    claim = f"{claim}, {sum(each['tests'] for each in found):,} tests at {commits.pop()}"
+    yield at_most(claim, float(sum(each["seconds"] for each in found)), SUITE_SECONDS, " s")
 
 
 CHECKS: tuple[Check, ...] = (recorded, beside_tumult, same_bytes, suite)
