@@ -27,14 +27,13 @@ demo: setup ## Release the flights of New York City in 2013 with the main job, i
 	@scripts/demo.sh
 
 test: setup lint types imports ## Lint, types, import contracts and the test suite
-	@rm -rf build/suite
 	@$(MAKE) -j 2 unit test-jobs
 
 unit: setup ## The tests that start no Spark
-	DPLIB_SUITE_RECORD=build/suite/unit.json $(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)" $(UNITS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)" $(UNITS)
 
 test-jobs: setup ## The other tests: Spark, whole jobs and the documents
-	DPLIB_SUITE_RECORD=build/suite/jobs.json $(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)" $(UNITS:%=--ignore=%)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)" $(UNITS:%=--ignore=%)
 
 cluster: setup ## The tests on a real standalone cluster on loopback
 	$(BIN)/pytest -m cluster

@@ -3,7 +3,6 @@
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,13 +20,9 @@ settings.register_profile("dplib", deadline=None, max_examples=40)
 settings.load_profile("dplib")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Look for no garbage among imports; where `make test` asks for it, write down what the suite costs."""
+def pytest_configure() -> None:
+    """Look for no garbage among imports."""
     gc.disable()
-    if record := os.environ.get("DPLIB_SUITE_RECORD"):
-        from tests.support.processor_time import ProcessorTime
-
-        config.pluginmanager.register(ProcessorTime(config, Path(record)), "processor-time")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,7 +45,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> "Iterator[SparkSession]":
+def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     """One local session with two cores for the whole run, started as the jobs start theirs."""
     # Imported here so that tests without Spark do not pay for it.
     from dplib.config.sections import SparkSettings
@@ -71,9 +66,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
     }
     session = start_session("dplib-tests", SparkSettings(master="local[2]", conf=conf))
     yield session
-    times = pytestconfig.pluginmanager.get_plugin("processor-time")
-    with times.ending() if times else nullcontext():
-        stop(session)
+    stop(session)
 
 
 @pytest.fixture(scope="session")

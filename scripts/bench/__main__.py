@@ -5,6 +5,7 @@ import sys
 
 BENCHMARKS = (
     "noise", "range_histograms", "minimum_cuts", "network_counting", "million_days", "thousand_groups", "speed",
+    "suite",
 )  # fmt: skip
 
 

@@ -1,0 +1,48 @@
+"""What the test suite takes on this machine, beside what it took before its target was set, in the same hour.
+
+``python -m scripts.bench.suite`` sets up a checkout of commit `BEFORE` in a folder of its own, runs its tests and then
+those of this checkout, and writes the processor time of each, of all processes together, to ``build/bench/suite.json``,
+where ``make accept NAME=speed`` reads it. Both with nothing else on the machine: some 40 minutes on two cores.
+"""
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+from scripts.accept.runs import ROOT
+from scripts.bench.speed import processor_seconds
+
+RECORD = ROOT / "build" / "bench" / "suite.json"
+BEFORE = "9dc4fc7"
+"""The commit whose suite took the 14 minutes that the target was set against."""
+QUICK = "not slow and not cluster and not connect and not postgres"
+ITS_TESTS = [".venv/bin/pytest", "-n", "2", "--dist", "loadfile", "-m", QUICK]
+"""What ``make test`` ran in that commit, beside lint and types."""
+TESTS = ["make", "-j", "2", "unit", "test-jobs"]
+"""The same today."""
+
+
+def before(folder: Path) -> float:
+    """Processor seconds of the old suite, in an environment of its own with its own lock."""
+    subprocess.run(["git", "clone", "--quiet", "--no-checkout", str(ROOT), str(folder)], check=True)
+    subprocess.run(["git", "checkout", "--quiet", BEFORE], cwd=folder, check=True)
+    subprocess.run(["make", "setup"], cwd=folder, check=True)
+    return processor_seconds(ITS_TESTS, folder)
+
+
+def main() -> None:
+    """Measure both and write them down."""
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    with tempfile.TemporaryDirectory(prefix="dplib-suite-") as folder:
+        then = before(Path(folder))
+    now = processor_seconds(TESTS, ROOT)
+    RECORD.parent.mkdir(parents=True, exist_ok=True)
+    found = {"commit": commit, "now": now, "before": then, "ratio": now / then}
+    RECORD.write_text(json.dumps(found, indent=2), encoding="utf-8")
+    print(f"processor seconds: {commit} {now:.0f}, {BEFORE} {then:.0f}; ratio {now / then:.3f}")
+
+
+if __name__ == "__main__":
+    main()
