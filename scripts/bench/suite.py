@@ -1,8 +1,9 @@
 """What the test suite takes on this machine, beside what it took before its target was set, in the same hour.
 
-``python -m scripts.bench.suite`` sets up a checkout of commit `BEFORE` in a folder of its own, runs its tests and then
-those of this checkout, and writes the processor time of each, of all processes together, to ``build/bench/suite.json``,
-where ``make accept NAME=speed`` reads it. Both with nothing else on the machine: some 40 minutes on two cores.
+``python -m scripts.bench.suite`` runs the tests of this checkout, then those of commit `BEFORE` in a checkout and an
+environment of their own, and writes the processor time of each, of all processes together, to
+``build/bench/suite.json``, where ``make accept NAME=speed`` reads it. Both with nothing else on the machine: some 40
+minutes on two cores.
 """
 
 import json
@@ -35,9 +36,9 @@ def main() -> None:
     """Measure both and write them down."""
     words = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    now = processor_seconds(TESTS, ROOT)
     with tempfile.TemporaryDirectory(prefix="dplib-suite-") as folder:
         then = before(Path(folder))
-    now = processor_seconds(TESTS, ROOT)
     RECORD.parent.mkdir(parents=True, exist_ok=True)
     found = {"commit": commit, "now": now, "before": then, "ratio": now / then}
     RECORD.write_text(json.dumps(found, indent=2), encoding="utf-8")
