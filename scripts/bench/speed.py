@@ -88,7 +88,7 @@ def processor_seconds(words: list[str], folder: Path) -> float:
     before = ended_children()
     done = subprocess.run(words, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}: {done.stderr}")
+        raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}: {done.stdout}{done.stderr}")
     return ended_children() - before
 
 
