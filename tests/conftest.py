@@ -59,6 +59,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
         # Tables that are joined stay with the frames that tests still hold, each in pages of this size.
         "spark.buffer.pageSize": "1m",
         "spark.sql.ui.retainedExecutions": "10",
+        # Workers are forked from one process that has loaded what tasks of all jobs need; with short tracebacks, those
+        # of frames made of lists would be forked from another.
+        "spark.python.daemon.module": "tests.support.worker_daemon",
+        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
         # A test that loses a session's blocks leaves one whose heartbeats fail; sixty, ten minutes, would end it.
         "spark.executor.heartbeat.maxFailures": "1000000",
         # Many small queries: the second compiler costs more than it saves.

@@ -1,12 +1,9 @@
-import gc
 import os
 import subprocess
 import sys
 import traceback
 from contextlib import suppress
-from pathlib import Path
 
-import pyarrow as pa
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
@@ -15,7 +12,6 @@ from pyspark.sql import functions as F
 from dplib.config.sections import SparkSettings
 from dplib.errors import ConfigError, DplibError, SchemaError
 from dplib.spark.engine import session
-from dplib.spark.engine.blocks import Batches
 from dplib.spark.engine.session import (
     JAVA_OPTIONS,
     PINNED,
@@ -28,8 +24,11 @@ from dplib.spark.engine.session import (
 
 VALUE = "SECRETVALUE"
 NOISY_RUN = """
+import gc
 import sys
 from pathlib import Path
+import pyarrow as pa
+import pyspark
 from pyspark.sql import functions as F
 from dplib.config.event_input import Columns, Input
 from dplib.config.sections import EventPrivacySettings, SparkSettings
@@ -56,6 +55,12 @@ def fail(batches):
         raise ValueError(str(batch.to_pydict()))
     yield batch
 
+def look(batches):
+    for batch in batches:
+        seen = pa.array([f"{gc.get_freeze_count() > 0} {pyspark.__file__}"] * batch.num_rows)
+        yield pa.RecordBatch.from_arrays([seen], ["seen"])
+
+print("worker", spark.range(1).mapInArrow(look, "seen string").collect()[0]["seen"])
 text = spark.read.text(str(folder / "rows.csv"))
 jobs = {
     "cast": lambda: text.select(F.col("value").cast("int")).collect(),
@@ -76,25 +81,39 @@ stop(spark)
 """
 
 
-@pytest.mark.spark
-def test_no_value_reaches_the_screen(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def noisy_run(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """What a process prints whose session, started as users' sessions are, fails at values of rows."""
+    folder = tmp_path_factory.mktemp("noisy")
     lines = ["day,item,n,unit", "2020-01-01,naan,1,u1"]
     lines += [f"{VALUE},naan,1,u2", f"2020-01-01,{VALUE},1,u", f"2020-01-01,naan,{VALUE},u", f'"{VALUE},,', VALUE]
-    (tmp_path / "rows.csv").write_text("\n".join(lines))
+    (folder / "rows.csv").write_text("\n".join(lines))
     done = subprocess.run(
-        [sys.executable, "-c", NOISY_RUN, str(tmp_path)], capture_output=True, text=True, check=False, timeout=500
+        [sys.executable, "-c", NOISY_RUN, str(folder)], capture_output=True, text=True, check=False, timeout=500
     )
     assert done.returncode == 0, done.stderr
-    printed = done.stdout.splitlines()
+    return done
+
+
+@pytest.mark.spark
+def test_no_value_reaches_the_screen(noisy_run: subprocess.CompletedProcess[str]) -> None:
+    printed = noisy_run.stdout.splitlines()
     assert printed[0] == "counts [[1]]"
     # All five jobs do fail, and each would have printed the value.
-    assert [line.split()[:2] for line in printed[1:]] == [
+    assert [line.split()[:2] for line in printed[2:]] == [
         ["cast", "DplibError"], ["python", "DplibError"], ["failfast", "SchemaError"], ["header", "SchemaError"],
         ["column", "SchemaError"],
     ]  # fmt: skip
-    assert VALUE not in done.stdout + done.stderr
+    assert VALUE not in noisy_run.stdout + noisy_run.stderr
     # Java's notice about a module is all that may stand on stderr.
-    assert [line for line in done.stderr.splitlines() if "incubator" not in line] == []
+    assert [line for line in noisy_run.stderr.splitlines() if "incubator" not in line] == []
+
+
+@pytest.mark.spark
+def test_workers_start_with_what_they_need(noisy_run: subprocess.CompletedProcess[str]) -> None:
+    # Only the process that dplib has workers forked from takes what it loaded out of their search for garbage; modules
+    # are compiled ones of the installed package, not those of Spark's archive.
+    assert noisy_run.stdout.splitlines()[1] == f"worker True {pyspark.__file__}"
 
 
 def test_spark_errors_become_sentences(spark: SparkSession) -> None:
@@ -138,19 +157,6 @@ def test_a_session_of_others_has_its_own_settings_again(spark: SparkSession, mon
     after = spark.conf.getAll
     pin_session(spark)
     assert {key for key in before | after if before.get(key) != after.get(key)} <= {JAVA_OPTIONS, "spark.app.name"}
-
-
-def test_workers_start_with_what_they_need(spark: SparkSession) -> None:
-    def look(batches: Batches) -> Batches:
-        for batch in batches:
-            seen = {"frozen": [gc.get_freeze_count()] * batch.num_rows, "home": [pyspark.__file__] * batch.num_rows}
-            yield pa.RecordBatch.from_pydict(seen, pa.schema({"frozen": pa.int64(), "home": pa.string()}))
-
-    (seen,) = spark.range(1).mapInArrow(look, "frozen long, home string").collect()
-    # Only the process that dplib has workers forked from takes what it loaded out of their search for garbage.
-    assert seen["frozen"] > 0
-    # Compiled modules of the installed package, not those of Spark's archive.
-    assert seen["home"] == pyspark.__file__
 
 
 def test_a_setting_that_decides_counts_is_refused() -> None:
