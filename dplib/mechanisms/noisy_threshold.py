@@ -41,7 +41,8 @@ SCALE = 64
 """S: weights are fixed-point numbers, since sums of floats depend on their order."""
 DISTANCE_BITS = 45
 MAX_VALUES = 1 << 16
-_DIGITS = Context(prec=50)
+_DIGITS = Context(prec=60)
+"""More than the 40 of a mass: each is the product of up to `MAX_VALUES` ratios, whose last digits are off."""
 _PARTS = 10**40
 
 
@@ -144,14 +145,16 @@ def summed_masses(noise: Noise) -> tuple[IntArray, int]:
     Raises:
         ConfigError: if the noise is too wide for a table.
     """
-    parameter = _DIGITS.divide(Decimal(noise.parameter.numerator), Decimal(noise.parameter.denominator))
+    step = _DIGITS.divide(Decimal(-noise.parameter.denominator), Decimal(noise.parameter.numerator))
+    # From one mass to the next: e^(-1 / b), or e^(-1 / (2 sigma^2)), which falls by e^(-1 / sigma^2) with each.
+    fall = _DIGITS.exp(step)
+    ratio, mass = fall if noise.law is Law.LAPLACE else _DIGITS.sqrt(fall), Decimal(_PARTS)
     masses: list[int] = []
     while not masses or masses[-1] > _PARTS >> ODDS_BITS + 2:
-        x = len(masses)
-        exponent = _DIGITS.divide(Decimal(-x if noise.law is Law.LAPLACE else -x * x), parameter)
-        half = exponent if noise.law is Law.LAPLACE else _DIGITS.divide(exponent, Decimal(2))
-        masses.append(int(_DIGITS.multiply(_DIGITS.exp(half), Decimal(_PARTS))))
-        require(2 * x < MAX_VALUES, "privacy.budget", "give noise of at most some thousand", "a smaller one")
+        require(2 * len(masses) < MAX_VALUES, "privacy.budget", "give noise of at most some thousand", "a smaller one")
+        masses.append(int(mass))
+        mass = _DIGITS.multiply(mass, ratio)
+        ratio = ratio if noise.law is Law.LAPLACE else _DIGITS.multiply(ratio, fall)
     both = masses[:0:-1] + masses
     whole, total, sums = sum(both), 0, []
     for mass in both:

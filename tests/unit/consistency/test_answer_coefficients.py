@@ -15,8 +15,8 @@ def flat(n: int) -> IntervalTree:
     return IntervalTree.from_level_edges([[0, n], np.arange(n + 1)])
 
 
-def exact_variance(tree: IntervalTree, variance: FloatArray, lo: int, hi: int) -> Fraction:
-    """Of the count of a range by least squares, in fractions: the normal equations over the leaves."""
+def exact_covariance(tree: IntervalTree, variance: FloatArray) -> list[list[Fraction]]:
+    """Of the leaves' counts by least squares, in fractions: the inverse of the normal equations, by elimination."""
     n = tree.n_leaves
     rows = [[Fraction(0)] * n for _ in range(n)]
     for node in np.flatnonzero(np.isfinite(variance)).tolist():
@@ -24,26 +24,23 @@ def exact_variance(tree: IntervalTree, variance: FloatArray, lo: int, hi: int) -
         for a in range(int(tree.lo[node]), int(tree.hi[node])):
             for b in range(int(tree.lo[node]), int(tree.hi[node])):
                 rows[a][b] += weight
-    right = [Fraction(int(lo <= leaf < hi)) for leaf in range(n)]
-    wanted = list(right)
+    for place, row in enumerate(rows):
+        row += [Fraction(int(place == leaf)) for leaf in range(n)]
     for pivot in range(n):
-        for row in range(pivot + 1, n):
-            factor = rows[row][pivot] / rows[pivot][pivot]
+        rows[pivot] = [each / rows[pivot][pivot] for each in rows[pivot]]
+        for row in set(range(n)) - {pivot}:
+            factor = rows[row][pivot]
             rows[row] = [x - factor * y for x, y in zip(rows[row], rows[pivot], strict=True)]
-            right[row] -= factor * right[pivot]
-    solved = [Fraction(0)] * n
-    for row in reversed(range(n)):
-        known = sum((rows[row][other] * solved[other] for other in range(row + 1, n)), Fraction(0))
-        solved[row] = (right[row] - known) / rows[row][row]
-    return sum((x * y for x, y in zip(wanted, solved, strict=True)), Fraction(0))
+    return [row[n:] for row in rows]
 
 
 def told(variance: FloatArray, coefficients: FloatArray) -> float:
     return float((np.where(coefficients != 0, variance, 0.0) * coefficients**2).sum())
 
 
-@pytest.mark.parametrize("root", [1e-12, 1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("asked", [1, 333_333, 999_999])
+@pytest.mark.parametrize(
+    ("root", "asked"), [(1e-12, 999_999), (1e-12, 1), (1e-6, 333_333), (1.0, 999_999), (1e6, 333_333)]
+)
 def test_variances_of_a_million_days_keep_their_digits(root: float, asked: int) -> None:
     n = 10**6
     variance = np.ones(n + 1)
@@ -70,7 +67,9 @@ def test_variances_are_those_of_exact_least_squares(open_nodes: tuple[int, ...])
     tree = kary_tree(9, 3)
     variance = np.linspace(0.5, 3.0, tree.n_nodes) ** 3
     variance[list(open_nodes)] = np.inf
+    covariance = exact_covariance(tree, variance)
     for lo in range(9):
         for hi in range(lo + 1, 10):
             found = told(variance, range_coefficients(tree, variance, lo, hi))
-            assert found == pytest.approx(float(exact_variance(tree, variance, lo, hi)), rel=1e-10)
+            exact = sum((sum(row[lo:hi], Fraction(0)) for row in covariance[lo:hi]), Fraction(0))
+            assert found == pytest.approx(float(exact), rel=1e-10)

@@ -67,7 +67,7 @@ def test_error_under_a_law_is_the_mean_over_its_ranges(name: str) -> None:
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-@pytest.mark.parametrize("n", [1, 2, 3, 50, 365])
+@pytest.mark.parametrize("n", [1, 2, 3, 40, 130])
 @pytest.mark.parametrize("name", laws(8))
 def test_never_worse_than_the_default_and_every_bin_measured(name: str, n: int, noise: LawName) -> None:
     law = laws(n)[name]

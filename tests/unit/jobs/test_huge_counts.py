@@ -23,7 +23,7 @@ from dplib.release.tables import read_table
 from dplib.workflow.settings import measurement_settings
 from tests.support.golden import golden_keys
 
-BITS = (40, 50, 53, 58, 60, 61)
+BITS = (40, 53, 58, 61)
 CONSTRAINTS: dict[str, list[dict[str, Any]]] = {
     "few": [{"packages": {"p": {"a": 1, "b": 1}, "q": {"b": 1, "c": 1}}}],
     "many pieces": [{"packages": {"p": {"a": 1_000_000, "b": 1}, "q": {"b": 1, "c": 1}}}],

@@ -174,16 +174,26 @@ CHANGING = [
 ]
 
 
-@pytest.mark.parametrize("layout", ["blocks", "reference"])
+ALTERNATING = {"method": "alternating", "tol": 1e-12}
+OWN, UNMEASURED = {"shares": [1, 3]}, {"shares": [2, 0]}
+
+
+# Only what alternates has code of its own in the reference layout.
 @pytest.mark.parametrize(
-    ("solver", "classes", "name"),
+    ("solver", "classes", "name", "measure", "layout"),
     [
-        ({}, MAX_CLASSES, "tree_smoother"),
-        ({}, 0, "matrix_free"),
-        ({"method": "alternating", "tol": 1e-12}, MAX_CLASSES, "alternating (conjugate gradients)"),
+        ({}, MAX_CLASSES, "tree_smoother", OWN, "blocks"),
+        ({}, MAX_CLASSES, "tree_smoother", None, "reference"),
+        ({}, MAX_CLASSES, "tree_smoother", UNMEASURED, "blocks"),
+        ({}, 0, "matrix_free", None, "blocks"),
+        ({}, 0, "matrix_free", OWN, "blocks"),
+        ({}, 0, "matrix_free", UNMEASURED, "blocks"),
+        (ALTERNATING, MAX_CLASSES, "alternating (conjugate gradients)", OWN, "blocks"),
+        (ALTERNATING, MAX_CLASSES, "alternating (conjugate gradients)", UNMEASURED, "blocks"),
+        (ALTERNATING, MAX_CLASSES, "alternating (conjugate gradients)", None, "reference"),
+        (ALTERNATING, MAX_CLASSES, "alternating (conjugate gradients)", OWN, "reference"),
     ],
 )
-@pytest.mark.parametrize("measure", [None, {"shares": [1, 3]}, {"shares": [2, 0]}])
 def test_constraints_that_change_are_solved_in_blocks(
     solver: dict[str, Any],
     classes: int,
