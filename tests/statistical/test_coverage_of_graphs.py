@@ -20,11 +20,10 @@ from dplib.jobs.network_statistics.local import estimate_degrees, estimate_deriv
 from dplib.jobs.network_statistics.whole_graph import WholeGraph
 from dplib.mechanisms.cuts.cut_statistics import GRID
 from dplib.privacy.noise_quantile import DrawLaw
-from tests.support.coverage_of_intervals import LOWEST, drawn, require_coverage
+from tests.support.coverage_of_intervals import LOWEST, N_KEYS, drawn, require_coverage
 from tests.support.minimum_cuts import design_of as cut_design
 from tests.support.network_statistics import design_of
 
-N_KEYS = 40_000
 NUMBERS = ("edge_count", "largest_degree", "k_stars", "triangles")
 
 

@@ -1,4 +1,4 @@
-"""The stated 95 % intervals of both histogram jobs hold the truth in 95 of 100 cases, over 40,000 draws of the noise.
+"""The stated 95 % intervals of both histogram jobs hold the truth in 95 of 100 cases, over 20,000 draws of the noise.
 
 The true counts do not matter: estimates are their own truth plus a linear function of the noise, so each test runs the
 jobs' own estimators on noise alone. Nothing starts Spark, and the noise is keyed, so nothing varies from run to run.
@@ -26,9 +26,7 @@ from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design as RangeDesign
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_probability
 from dplib.privacy.noise_quantile import Z95, DrawLaw, Draws, factor95, half_width
-from tests.support.coverage_of_intervals import covered, drawn, require_coverage
-
-N_KEYS = 40_000
+from tests.support.coverage_of_intervals import N_KEYS, covered, drawn, require_coverage
 
 
 def range_design(method: str, n_bins: int, budget: dict[str, Any], **histogram: Any) -> RangeDesign:
@@ -155,7 +153,7 @@ def test_days_months_and_totals(case: str, budget: dict[str, Any]) -> None:
         for lo, hi in ((3, 4), (31, 60), (10, 45), (0, 91)):
             draws = errors.sum_draws(lo, hi, np.array([number]))
             assert draws is not None
-            # The noise of an answer is its coefficients' (checked below), so that no tree is solved 20,000 times.
+            # The noise of an answer is its coefficients' (checked below), so that no tree is solved 10,000 times.
             rng = np.random.default_rng(zlib.crc32(f"{case} {number} {lo}".encode()))
             found = np.sum([each.coefficient * _sums(rng, each, n_keys) for each in draws], axis=0)
             stated = float(errors.half_widths(lo, hi, np.array([number]))[0])

@@ -26,7 +26,7 @@ from tests.support.goodness_of_fit import epsilon_between
 from tests.support.network_statistics import design_of
 
 KEY = bytes(range(3, 35))
-TRIALS, CHOICES = 400, 600
+TRIALS, PAIRS, CHOICES = 400, 250, 400
 TWO, LOCAL = {"epsilon": 2}, {"model": "local"}
 N = 5
 NUMBERS = ("edge_count", "largest_degree", "degree_histogram", "cumulative_histogram", "sorted_degrees", "k_stars")
@@ -111,7 +111,7 @@ def test_a_pair_of_the_noisy_graph_keeps_its_epsilon() -> None:
         bits = []
         for name, graph in (("with", oracle.graph_of(6, [*others, (0, 5)])), ("without", oracle.graph_of(6, others))):
             found = []
-            for trial in range(TRIALS):
+            for trial in range(PAIRS):
                 released = draw_whole_graph(design, graph, derive_key(KEY, name, trial)).graph
                 assert released is not None
                 found.append(bool(((released.edges.source == 0) & (released.edges.target == 5)).any()))

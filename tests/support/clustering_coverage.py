@@ -130,14 +130,14 @@ def cases(dimension: int) -> dict[str, Case]:
     if dimension > 2:
         balls = {d: Space.ball([0.0] * d, 1.0) for d in (5, 12)}
         return {
-            "mixture d=5": (mixture(20_000, 5, 5, 3), balls[5], 5),
-            "d=12": (mixture(20_000, 12, 4, 4), balls[12], 4),
+            "mixture d=5": (mixture(10_000, 5, 5, 3), balls[5], 5),
+            "d=12": (mixture(10_000, 12, 4, 4), balls[12], 4),
         }
     even = np.random.default_rng(5).uniform(-1, 1, (5000, 2))
     return {
         "mixture": (mixture(5000, 2, 8, 3), SQUARE, 8),
         "unequal": (unequal(5000, 6, 1, 0.04), SQUARE, 6),
-        "unequal, more": (unequal(20_000, 6, 2, 0.06), SQUARE, 6),
+        "unequal, more": (unequal(10_000, 6, 2, 0.06), SQUARE, 6),
         "even": (even, SQUARE, 5),
         "tight": (unequal(4000, 5, 3, 0.003), SQUARE, 5),
     }
