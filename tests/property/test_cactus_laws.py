@@ -50,7 +50,7 @@ def renamed(cactus: Cactus, names: list[int]) -> Cactus:
     return checked_cactus(cactus.n_nodes, node_of, edges, rings[::-1])
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cacti())
 def test_standard_form_keeps_the_cuts_and_is_the_only_one(cactus: Cactus) -> None:
     cuts = cut_set(cactus)
@@ -62,7 +62,7 @@ def test_standard_form_keeps_the_cuts_and_is_the_only_one(cactus: Cactus) -> Non
     assert equivalent(cactus, standard)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cacti())
 def test_shape_of_the_standard_form(cactus: Cactus) -> None:
     standard = standard_form(cactus)
@@ -78,7 +78,7 @@ def test_shape_of_the_standard_form(cactus: Cactus) -> None:
     assert (tree_degree[(on_ring == 0) & (n_held == 0)] >= 3).all()
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cacti(), st.data())
 def test_standard_form_follows_new_names(cactus: Cactus, data: st.DataObject) -> None:
     names = data.draw(st.permutations(range(cactus.n_vertices)))
@@ -90,7 +90,7 @@ def test_standard_form_follows_new_names(cactus: Cactus, data: st.DataObject) ->
     assert equivalent(other, cactus) == np.array_equal(cut_set(other), cuts)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(cacti(12))
 def test_search_in_the_graph_finds_the_same_as_the_list(cactus: Cactus) -> None:
     graph = graph_of(cactus)

@@ -30,7 +30,9 @@ def test_folding_again_changes_nothing_and_stored_forms_are_one(text: str, fold:
 
 
 def test_every_character_folds_once() -> None:
-    letters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
+    """And one in a hundred of the codes that are none: three quarters of all."""
+    codes = [code for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
+    letters = [chr(code) for code in codes if code % 100 == 0 or unicodedata.category(chr(code)) not in ("Cn", "Co")]
     made = [fold_text(letter, FOLDS[2]) for letter in letters]
     changed = [each for letter, each in zip(letters, made, strict=True) if each != letter]
     assert [fold_text(each, FOLDS[2]) for each in changed] == changed

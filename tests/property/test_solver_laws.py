@@ -15,7 +15,7 @@ from dplib.consistency.answer_variance import AnswerVariance
 from dplib.consistency.problem import ConsistencyProblem
 from tests.support.strategies import problems
 
-QUICK = settings(max_examples=25, deadline=None)
+QUICK = settings(max_examples=15, deadline=None)
 
 
 def cost(problem: ConsistencyProblem, values: np.ndarray) -> float:

@@ -28,13 +28,13 @@ def assert_equals_dense(problem: ConsistencyProblem, n_ranges: int, rng: np.rand
         np.testing.assert_allclose(errors[node], wanted, rtol=1e-7, atol=1e-7 * np.sqrt(scale))
 
 
-def test_thousand_ranges_with_unequal_variances_and_changing_constraints() -> None:
+def test_many_ranges_with_unequal_variances_and_changing_constraints() -> None:
     rng = np.random.default_rng(7)
     tree = random_tree(rng, 64)
     variance = np.exp(rng.normal(0, 1.2, (tree.n_nodes, 4)))
     variance[0] = np.inf
     problem = ConsistencyProblem(tree, np.zeros(variance.shape), variance, random_day_constraints(rng, 64, 4, rhs=True))
-    assert_equals_dense(problem, 1000, rng)
+    assert_equals_dense(problem, 300, rng)
 
 
 @pytest.mark.parametrize("n_days", [1, 2, 32, 64])
@@ -50,7 +50,7 @@ def test_commuting_with_unequal_factors_and_a_free_total() -> None:
     assert_equals_dense(ConsistencyProblem(tree, np.zeros(variance.shape), variance, day_constraints), 200, rng)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_any_problem(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, unmeasured=(0.0, 0.2, 0.4)[seed % 3])

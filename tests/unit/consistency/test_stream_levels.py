@@ -63,7 +63,7 @@ def test_no_calendar_of_few_levels_serves_better(law: Law, asked: list[str]) -> 
     last = dt.date(2026, 4, 15)
     chosen = choose_levels(FIRST, last, questions, law, ones)
     assert sum(chosen.shares) == 1
-    for levels in calendars(FIRST, last, 3)[::7]:
+    for levels in calendars(FIRST, last, 3)[::13]:
         tree = calendar_tree(FIRST, last, levels)
         other = best_levels(levels, growing_objective(tree, FIRST, last, questions), law, ones(tree))
         # Standard errors within one per cent.

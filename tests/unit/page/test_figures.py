@@ -73,7 +73,7 @@ def test_a_figure_is_drawn_again_only_where_something_differs(monkeypatch: pytes
     """And one that was left out, since nobody looks, is drawn where somebody does."""
     drawn: list[str] = []
     monkeypatch.setattr(drawing, "_kept", {})
-    monkeypatch.setattr(drawing, "MAX_KEPT", 6)
+    monkeypatch.setattr(drawing, "MAX_KEPT", 3)
 
     def noted(raw: str) -> str:
         drawn.append(raw)

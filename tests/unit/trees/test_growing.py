@@ -18,7 +18,7 @@ def least_squares(tree: IntervalTree, variance: FloatArray, measured: BoolArray)
     return np.linalg.pinv(information, rcond=1e-11, hermitian=True), np.linalg.pinv(inside) @ inside
 
 
-@settings(max_examples=25)  # each compares all ranges of a tree of its own, some hundreds
+@settings(max_examples=15)  # each compares all ranges of a tree of its own, some hundreds
 @given(st.data())
 def test_every_range_has_the_variance_of_all_measured_nodes(data: st.DataObject) -> None:
     widths = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))

@@ -131,7 +131,7 @@ def test_simulated_error_is_the_announced_one(noise: str) -> None:
     x = np.random.default_rng(0).integers(0, 20, 24)
     lo, hi = all_ranges(24)
     squares = []
-    for run in range(150):
+    for run in range(80):
         measure = NodeMechanism(run.to_bytes(32, "big"), "x", noise, Fraction(1, 10))  # type: ignore[arg-type]
         estimates = estimate_range_counts(strategy, x, measure)
         gaps = np.append(0, np.cumsum(estimates[strategy.tree.leaf_nodes] - x))
@@ -139,8 +139,8 @@ def test_simulated_error_is_the_announced_one(noise: str) -> None:
     variances = measure.variances(strategy.shares)
     announced = mean_range_variance(strategy, variances=variances)
     assert announced == pytest.approx(dense_range_variances(strategy.tree, variances).mean(), rel=1e-9)
-    assert np.mean(squares) == pytest.approx(announced, rel=0.15)
-    assert np.mean(squares) != pytest.approx(announced * 1.69, rel=0.15)
+    assert np.mean(squares) == pytest.approx(announced, rel=0.2)
+    assert np.mean(squares) != pytest.approx(announced * 1.69, rel=0.2)
 
 
 def test_lue_on_a_caterpillar() -> None:

@@ -113,6 +113,6 @@ def test_a_draw_of_huge_counts_is_cut_and_raises_nothing() -> None:
 
 def test_mean_error_of_the_plan_is_that_of_draws() -> None:
     rungs, epsilon = StarRungs(((9, 6),), 1, 48), Fraction(1)
-    drawn = draw_ladder(KeyedStream(bytes(range(32)), "stars", 1), 1000, rungs, epsilon, 20_000) - 1000
+    drawn = draw_ladder(KeyedStream(bytes(range(32)), "stars", 1), 1000, rungs, epsilon, 8_000) - 1000
     expected = ladder_mean_error(rungs, epsilon)
     assert abs(np.abs(drawn).mean() - expected) < 5 * np.abs(drawn).std() / sqrt(len(drawn))
