@@ -24,9 +24,11 @@ References:
     ALT 2021 (bounded range).
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from dplib.arrays import BoolArray, IntArray
@@ -93,21 +95,41 @@ def _cover(noise: NoiseSource, cells: IntArray, problem: Problem, rate: Fraction
     middles = []
     for radius in _RADII[cells.ndim]:
         ball = _ball(radius, cells.ndim)
+        scores = _Scores.of(ball, cells.shape)
         stride = max(1, int(radius / np.sqrt(cells.ndim)))
         grid = tuple(slice(stride // 2, None, stride) for _ in cells.shape)
         positions = np.arange(cells.size).reshape(cells.shape)[grid].ravel()
         for number in range(problem.n_clusters):
-            picked = int(positions[noise.choose(-_scores(left, ball)[grid].ravel(), rate, "ball", radius, number)])
+            picked = int(positions[noise.choose(-scores(left)[grid].ravel(), rate, "ball", radius, number)])
             middles.append(picked)
             _empty(left, np.unravel_index(picked, cells.shape), ball, radius)
     return np.array(middles)
 
 
-def _scores(left: IntArray, ball: BoolArray) -> IntArray:
-    """Points in the ball around every cell; in double precision sums below 2^40 are off by far less than a half."""
-    return np.asarray(
-        np.rint(scipy.signal.fftconvolve(left.astype(np.float64), ball.astype(np.float64), mode="same")), np.int64
-    )
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """Points in the ball around every cell, by a transform of the ball that all its rounds share.
+
+    Attributes:
+        ball: its transform.
+        shape: of the cells, with room for the ball beside them, that transforms are fast for.
+        radius: of the ball, in cells.
+    """
+
+    ball: npt.NDArray[np.complexfloating]
+    shape: tuple[int, ...]
+    radius: int
+
+    @classmethod
+    def of(cls, ball: BoolArray, cells: tuple[int, ...]) -> "_Scores":
+        """Of a ball in a grid of cells."""
+        room = tuple(scipy.fft.next_fast_len(n + len(ball) - 1, real=True) for n in cells)
+        return cls(scipy.fft.rfftn(ball.astype(np.float64), room), room, len(ball) // 2)
+
+    def __call__(self, left: IntArray) -> IntArray:
+        """Of the points that are left, shape of the cells; sums below 2^40 are off by far less than a half."""
+        found = scipy.fft.irfftn(scipy.fft.rfftn(left.astype(np.float64), self.shape) * self.ball, self.shape)
+        return np.asarray(np.rint(found[tuple(slice(self.radius, self.radius + n) for n in left.shape)]), np.int64)
 
 
 def _ball(radius: int, dimension: int) -> BoolArray:

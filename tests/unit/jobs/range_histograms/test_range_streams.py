@@ -159,6 +159,7 @@ def test_what_links_groups_is_shared_by_equal_settings_alone(tmp_path: Path) -> 
     assert [each.series[3:] for each in found] == [("coast", "all"), ("all", "coast"), ("coast", "all")]
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_every_order_of_the_days_gives_the_same_final_bytes(tmp_path: Path) -> None:
     finals = []
     for seed in (0, 1):
@@ -239,6 +240,7 @@ def test_errors_that_the_plan_predicts_are_those_of_the_answers_on_their_day(tmp
     assert values[1] <= values[0]
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_commands_show_answer_and_check_a_stream(tmp_path: Path) -> None:
     shop = new_range_stream(tmp_path, histogram=SUMS, measure="auto", stream__levels=["week", "day"])
     for date in days(0, 1, 3):
