@@ -5,6 +5,7 @@ else, and here alone nothing of it is loaded.
 """
 
 from collections.abc import Iterator, MutableMapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -49,10 +50,7 @@ class _Loaded(MutableMapping[str, Command]):
 
     def __getitem__(self, name: str) -> Command:
         if name not in self._made:
-            if name in _USE_ARROW:
-                leave_pandas_out()
-            members: dict[str, object] = vars(import_module(f"{_PACKAGE}.{name}"))
-            self._made[name] = _command(name, members[name])
+            self._made[name] = _command(name)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -68,7 +66,13 @@ class _Loaded(MutableMapping[str, Command]):
         del self._made[name]
 
 
-def _command(name: str, found: object) -> Command:
+@cache
+def _command(name: str) -> Command:
+    """Made once in a process, which takes longer than many a command: readers of its options come with it."""
+    if name in _USE_ARROW:
+        leave_pandas_out()
+    members: dict[str, object] = vars(import_module(f"{_PACKAGE}.{name}"))
+    found = members[name]
     if isinstance(found, typer.Typer):
         return typer.main.get_command(found)
     assert callable(found)

@@ -50,36 +50,43 @@ def range_coefficients(tree: IntervalTree, variance: FloatArray, lo: int, hi: in
     Returns:
         Shape (n_nodes,); 0 where there is no noise.
     """
-    # The root's own count, where there is one, is the total of all bins: no leaf need count as measured.
-    whole = hi - lo == tree.n_leaves and bool(np.isfinite(variance[0]))
-    asked = np.zeros(tree.n_nodes)
-    asked[np.zeros(1, dtype=np.int64) if whole else tree.leaf_nodes[lo:hi]] = 1.0
+    return ranges_coefficients(tree, variance, [(lo, hi)])[0]
+
+
+def ranges_coefficients(tree: IntervalTree, variance: FloatArray, ranges: Sequence[tuple[int, int]]) -> FloatArray:
+    """The same of several ranges, for which the passes' gains are worked out once, shape (n_ranges, n_nodes)."""
+    asked = np.zeros((len(ranges), tree.n_nodes))
+    for row, (lo, hi) in zip(asked, ranges, strict=True):
+        # The root's own count, where there is one, is the total of all bins: no leaf need count as measured.
+        whole = hi - lo == tree.n_leaves and bool(np.isfinite(variance[0]))
+        row[np.zeros(1, dtype=np.int64) if whole else tree.leaf_nodes[lo:hi]] = 1.0
     return _coefficients(tree, variance, asked)
 
 
 def leaf_coefficients(tree: IntervalTree, variance: FloatArray, weights: FloatArray) -> FloatArray:
     """The same of a weighted sum of the bins; weights of shape (n_leaves,)."""
-    asked = np.zeros(tree.n_nodes)
-    asked[tree.leaf_nodes] = weights
-    return _coefficients(tree, variance, asked)
+    asked = np.zeros((1, tree.n_nodes))
+    asked[:, tree.leaf_nodes] = weights
+    return _coefficients(tree, variance, asked)[0]
 
 
 def _coefficients(tree: IntervalTree, variance: FloatArray, asked: FloatArray) -> FloatArray:
-    """Of the sum of the nodes' true counts times ``asked``, shape (n_nodes,), which is changed."""
+    """Of sums of the nodes' true counts times each row of ``asked``, (n_answers, n_nodes), which is changed."""
     measured = np.isfinite(variance)
-    if not measured[asked != 0].all():
+    if not measured[(asked != 0).any(axis=0)].all():
         diffuse = deep_gains(tree, variance[:, None]).diffuse[:, 0]
-        _to_measured(tree.parent, tree.child_start, tree.child_count, diffuse, measured, asked)
+        for row in asked:
+            _to_measured(tree.parent, tree.child_start, tree.child_count, diffuse, measured, row)
     noisy = asked * np.where(measured, variance, 0.0)
-    return _per_variance(_estimated(tree, noisy[:, None], variance[:, None])[:, 0], variance)
+    return _per_variance(_estimated(tree, noisy, variance[:, None]), variance)
 
 
 def _estimated(tree: IntervalTree, noisy: FloatArray, variance: FloatArray) -> FloatArray:
-    """Both passes: by levels where these are few, sooner than compiled code is loaded."""
+    """Both passes on rows of counts: by levels where these are few, sooner than compiled code is loaded."""
     if tree.n_levels > FEW_LEVELS:
-        return tree_blue_deep(tree, noisy, variance)
+        return np.stack([tree_blue_deep(tree, row[:, None], variance)[:, 0] for row in noisy])
     gains = tree_gains(tree, variance)
-    return downward(gains, upward(gains, noisy))
+    return downward(gains, upward(gains, np.ascontiguousarray(noisy.T))).T
 
 
 @compiled

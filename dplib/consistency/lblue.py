@@ -34,7 +34,7 @@ def equation_maps(tree: IntervalTree, variance: FloatArray) -> list[Map]:
         tree: the tree.
         variance: shape (n_nodes, n_series), finite; the root's may be infinite (its equation then moves it alone).
     """
-    return [partial(_share_out, tree, variance, *level) for level in tree.levels_up()]
+    return [partial(_share_out, tree, variance, *level) for level in tree.levels_up]
 
 
 def _share_out(

@@ -129,7 +129,7 @@ def best_pruning(tree: IntervalTree, noisy_costs: IntArray, penalty: int) -> Boo
     """
     best = noisy_costs + np.int64(penalty)
     kept = np.ones(best.shape, dtype=bool)
-    for inner, children, offsets in tree.levels_up():
+    for inner, children, offsets in tree.levels_up:
         below = np.add.reduceat(best[children], offsets, axis=0)
         kept[inner] = best[inner] <= below
         best[inner] = np.minimum(best[inner], below)

@@ -93,7 +93,7 @@ class KnownRanges:
 
     @cached_property
     def _levels(self) -> list[tuple[IntArray, slice, IntArray]]:
-        return list(self.tree.levels_up())
+        return list(self.tree.levels_up)
 
     def _from_below(self, level_variance: FloatArray) -> FloatArray:
         """Variance of each node's estimate from its subtree, its own measurement included."""

@@ -103,7 +103,7 @@ def tree_gains(tree: IntervalTree, variance: FloatArray) -> TreeGains:
     diffuse = ~measured
     before, share = np.zeros_like(after), np.ones_like(after)
     identifiable = np.ones(after.shape[1], dtype=bool)
-    for inner, children, offsets in tree.levels_up():
+    for inner, children, offsets in tree.levels_up:
         total = np.add.reduceat(after[children], offsets, axis=0)
         n_diffuse = np.add.reduceat(diffuse[children].astype(np.int64), offsets, axis=0)
         identifiable &= (n_diffuse <= 1).all(axis=0)
@@ -131,7 +131,7 @@ def upward(gains: TreeGains, noisy: FloatArray) -> FloatArray:
         Each node's mean from its own subtree, its own measurement included, shape (n_nodes, n_series).
     """
     means = gains.own * noisy
-    for inner, children, offsets in gains.tree.levels_up():
+    for inner, children, offsets in gains.tree.levels_up:
         total = np.add.reduceat(means[children], offsets, axis=0)
         means[inner] += (1.0 - gains.own[inner]) * total
     return means
@@ -152,7 +152,7 @@ def downward(gains: TreeGains, means: FloatArray, root_value: FloatArray | None 
     if root_value is not None:
         values[0] = root_value
     tree = gains.tree
-    for inner, children, offsets in reversed(list(tree.levels_up())):
+    for inner, children, offsets in reversed(tree.levels_up):
         difference = values[inner] - np.add.reduceat(means[children], offsets, axis=0)
         spread = np.repeat(difference, tree.child_count[inner], axis=0)
         values[children] += gains.share[children] * spread

@@ -20,6 +20,7 @@ References:
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.events import AnyEvent, ApproxEvent, Event
@@ -66,7 +67,11 @@ def totals(events: Sequence[AnyEvent], delta: Fraction) -> tuple[Total, ...]:
     between("delta", delta, Fraction(0), Fraction(1))
     own = [event for event in events if isinstance(event, ApproxEvent)]
     others = [event for event in events if not isinstance(event, ApproxEvent)]
-    return (_approximate(own, others),) if own else _all_four(others, delta)
+    if own:
+        return (_approximate(own, others),)
+    pure = tuple(event.epsilon for event in others if event.epsilon is not None)
+    gaussian = tuple(event.rho for event in others if event.epsilon is None)
+    return _all_four(pure, gaussian, sum((event.rho for event in others), Fraction(0)), delta)
 
 
 def _approximate(own: Sequence[ApproxEvent], others: Sequence[Event]) -> Total:
@@ -78,13 +83,18 @@ def _approximate(own: Sequence[ApproxEvent], others: Sequence[Event]) -> Total:
     return Total("basic", float_above(epsilon), float_above(delta), None, "sum of the epsilons, sum of the deltas")
 
 
-def _all_four(events: Sequence[Event], delta: Fraction) -> tuple[Total, ...]:
-    pure = [event.epsilon for event in events if event.epsilon is not None]
-    gaussian = [event.rho for event in events if event.epsilon is None]
+@lru_cache(maxsize=64)
+def _all_four(
+    pure: tuple[Fraction, ...], gaussian: tuple[Fraction, ...], rho: Fraction, delta: Fraction
+) -> tuple[Total, ...]:
+    """Of pure and of Gaussian events whose rhos add up to ``rho``.
+
+    Worked out once in a process: plans, pages and manifests of one design state them again.
+    """
     return (
         _basic(pure, gaussian, delta),
         _advanced(pure, gaussian, delta),
-        _zcdp(sum((event.rho for event in events), Fraction(0)), delta),
+        _zcdp(rho, delta),
         _pld(pure, gaussian, delta),
     )
 

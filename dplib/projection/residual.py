@@ -18,7 +18,7 @@ from dplib.trees.interval_tree import IntervalTree
 def tree_residual(tree: IntervalTree, values: FloatArray) -> FloatArray:
     """Parent minus sum of children, of values of shape (n_nodes, n_series), in the same shape; 0 at leaves."""
     residual = np.zeros_like(values)
-    for inner, children, offsets in tree.levels_up():
+    for inner, children, offsets in tree.levels_up:
         residual[inner] = values[inner] - np.add.reduceat(values[children], offsets, axis=0)
     return residual
 

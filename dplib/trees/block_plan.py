@@ -19,7 +19,7 @@ TOP = "top"
 def largest_subtrees(tree: IntervalTree) -> list[int]:
     """Nodes of the largest subtree below a node of each level, that node among them."""
     size = np.ones(tree.n_nodes, dtype=np.int64)
-    for inner, children, offsets in tree.levels_up():
+    for inner, children, offsets in tree.levels_up:
         size[inner] += np.add.reduceat(size[children], offsets)
     return [int(size[tree.level_slice(level)].max()) for level in range(tree.n_levels)]
 

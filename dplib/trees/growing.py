@@ -121,7 +121,7 @@ class GrowingTree:
         """Whether a node has a missing day and no measurement that says its sum, shape (n_nodes,)."""
         found = np.zeros(self.tree.n_nodes, dtype=bool)
         found[self.tree.leaf_nodes] = ~self.days
-        for inner, children, offsets in self.tree.levels_up():
+        for inner, children, offsets in self.tree.levels_up:
             says = self._recorded[inner] & self.alike[inner]
             found[inner] = np.logical_or.reduceat(found[children], offsets) & ~says
         return found

@@ -10,7 +10,7 @@ Cost: O(n_nodes) memory; no recursion.
 Notation: ``n_levels`` counts levels with the root (a single leaf has one level).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -141,19 +141,21 @@ class IntervalTree:
         """The nodes of one level."""
         return slice(int(self.level_start[level]), int(self.level_start[level + 1]))
 
-    def levels_up(self) -> Iterator[tuple[IntArray, slice, IntArray]]:
-        """Yield, from the last inner level to the root, what a bottom-up pass needs.
+    @cached_property
+    def levels_up(self) -> tuple[tuple[IntArray, slice, IntArray], ...]:
+        """From the last inner level to the root, what a bottom-up pass needs.
 
-        Yields:
-            (inner, children, offsets): the inner nodes of the level, the slice of all their children (one level
-            down), and for each inner node where its children start inside that slice: the arguments of
-            ``np.add.reduceat(values[children], offsets)``.
+        Each is (inner, children, offsets): the inner nodes of the level, the slice of all their children (one level
+        down), and for each inner node where its children start inside that slice: the arguments of
+        ``np.add.reduceat(values[children], offsets)``.
         """
+        found = []
         for level in range(self.n_levels - 2, -1, -1):
             nodes = np.arange(self.level_start[level], self.level_start[level + 1])
             inner = nodes[self.child_count[nodes] > 0]
             children = self.level_slice(level + 1)
-            yield inner, children, self.child_start[inner] - children.start
+            found.append((inner, children, self.child_start[inner] - children.start))
+        return tuple(found)
 
     def sums(self, leaf_values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
         """Sum the values of the bins over each node.
@@ -166,7 +168,7 @@ class IntervalTree:
         """
         values = np.empty((self.n_nodes, *leaf_values.shape[1:]), dtype=leaf_values.dtype)
         values[self.leaf_nodes] = leaf_values
-        for inner, children, offsets in self.levels_up():
+        for inner, children, offsets in self.levels_up:
             values[inner] = np.add.reduceat(values[children], offsets, axis=0)
         return values
 

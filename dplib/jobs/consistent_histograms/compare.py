@@ -60,7 +60,7 @@ def _by_kind(design: Design, errors: Errors) -> FloatArray:
     grouping, rows = design.constraints.series_grouping, []
     for question in design.config.questions:
         ranges = query_ranges(design.config, question.range)
-        found = np.array([errors.range_std_error(lo, hi) for lo, hi in ranges])
+        found = np.array(errors.range_std_errors(ranges))
         # Items off their days have no error but what rounding leaves.
         known = found > ROUNDING * found.max(initial=0.0)
         logs = np.log(np.where(known, found, 1.0)).sum(axis=0)

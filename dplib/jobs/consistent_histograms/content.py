@@ -115,7 +115,7 @@ def _months(design: Design, results: Results, errors: Errors, edges: IntArray) -
     estimate, counts = (
         np.add.reduceat(values[leaves], lo, axis=0) for values in (results.solution.values, results.tables.counts)
     )
-    error = np.array([errors.range_std_error(*ends) for ends in pairwise(edges.tolist())])
+    error = np.array(errors.range_std_errors([*pairwise(edges.tolist())]))
     return LevelCounts("month", lo, hi, estimate, error, counts, cut_intervals(design, "month", lo, hi))
 
 

@@ -83,18 +83,31 @@ def build_day_tree(config: HistogramsRelease) -> DayTree:
 
 def query_edges(config: HistogramsRelease, query: str) -> IntArray:
     """Boundaries of the ranges that a query asks for: each day, week, month, quarter, year, or the total."""
-    if query == "total":
-        return np.array([0, config.domain.n_days])
-    levels = [query] if query == "day" else [query, "day"]
-    found = calendar_levels(config.domain.first_day, config.domain.last_day, levels)
-    return found.edges[found.level_of[query]]
+    return _edges(config.domain.first_day, config.domain.last_day, query)
 
 
 def query_ranges(config: HistogramsRelease, query: str) -> list[tuple[int, int]]:
     """At most `MAX_RANGES_PER_QUERY` ranges (first day, one past the last) of a query, evenly spread."""
-    ranges = [(int(lo), int(hi)) for lo, hi in pairwise(query_edges(config, query))]
+    return list(_ranges(config.domain.first_day, config.domain.last_day, query))
+
+
+@lru_cache(maxsize=64)
+def _edges(first: dt.date, last: dt.date, query: str) -> IntArray:
+    """Of a query over some days, read-only: every tree and division of a budget that is compared asks for them."""
+    if query == "total":
+        found = np.array([0, (last - first).days + 1])
+    else:
+        levels = calendar_levels(first, last, [query] if query == "day" else [query, "day"])
+        found = levels.edges[levels.level_of[query]]
+    found.setflags(write=False)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _ranges(first: dt.date, last: dt.date, query: str) -> tuple[tuple[int, int], ...]:
+    ranges = [*pairwise(_edges(first, last, query).tolist())]
     chosen = np.unique(np.linspace(0, len(ranges) - 1, MAX_RANGES_PER_QUERY).round().astype(int))
-    return [ranges[position] for position in chosen]
+    return tuple(ranges[position] for position in chosen)
 
 
 def _calendar(config: HistogramsRelease, levels: Sequence[CalendarLevel]) -> DayTree:

@@ -6,13 +6,14 @@ a weighted sum of noisy counts, so its half width is the quantile of the very la
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.consistency.answer_coefficients import SeriesCoefficients, range_coefficients
+from dplib.consistency.answer_coefficients import SeriesCoefficients, range_coefficients, ranges_coefficients
 from dplib.consistency.answer_variance import AnswerVariance
 from dplib.consistency.commuting import CommutingPlan
 from dplib.consistency.matrix_free import MatrixFree
@@ -32,6 +33,8 @@ from dplib.privacy.noise_quantile import (
 
 MAX_WORK = 1 << 30
 """Nodes times the cube of the series that constraints join, up to which the law of a single answer is worked out."""
+MAX_CELLS = 1 << 20
+"""Nodes times ranges whose coefficients are worked out at once."""
 MAX_SOLVED = 20
 """Errors that take a solution each which are worked out for one question."""
 MAX_KINDS = 100
@@ -103,21 +106,29 @@ class Errors:
 
         NaN where an error takes a solution of its own: `std_errors` works out those that are asked for.
         """
-        known = self._ranges.get((lo, hi))
-        if known is not None:
-            return known
-        found = np.empty(len(self._design.series))
-        if self._design.exact_weights:
-            for part in self._parts:
-                found[part.series] = np.nan
-                if part.answers is not None:
-                    found[part.series] = np.sqrt(part.answers.variance(lo, hi))
-        else:
-            found[:] = self._of_squares(self._level_squares(lo, hi))
+        return self.range_std_errors([(lo, hi)])[0]
+
+    def range_std_errors(self, ranges: Sequence[tuple[int, int]]) -> list[FloatArray]:
+        """The same of several ranges (first day, one past the last), sooner than one by one."""
         # The charts of a page ask for the same months, which cost the cube of the series that constraints join.
-        found.setflags(write=False)
-        self._ranges[lo, hi] = found
+        new = [each for each in dict.fromkeys(ranges) if each not in self._ranges]
+        of_new = map(self._of_parts, new) if self._design.exact_weights else self._of_levels(new)
+        for each, found in zip(new, of_new, strict=True):
+            found.setflags(write=False)
+            self._ranges[each] = found
+        return [self._ranges[each] for each in ranges]
+
+    def _of_parts(self, days: tuple[int, int]) -> FloatArray:
+        found = np.full(len(self._design.series), np.nan)
+        for part in self._parts:
+            if part.answers is not None:
+                found[part.series] = np.sqrt(part.answers.variance(*days))
         return found
+
+    def _of_levels(self, ranges: list[tuple[int, int]]) -> Iterator[FloatArray]:
+        most = max(1, MAX_CELLS // self._design.tree.n_nodes)
+        for first in range(0, len(ranges), most):
+            yield from map(self._of_squares, self._level_squares(ranges[first : first + most]))
 
     def std_errors(self, lo: int, hi: int, series: IntArray) -> FloatArray:
         """Standard errors of some series' counts, shape (m,); NaN for more than `MAX_SOLVED` of a solution each."""
@@ -138,7 +149,7 @@ class Errors:
             assert part.commuting is not None
             squares = part.commuting.series.coefficients(weights[part.series]) ** 2
             by_column += np.bincount(columns.of[part.series], squares, columns.n_columns)
-        return math.sqrt(self._level_squares(lo, hi) @ self._known_variance @ by_column)
+        return math.sqrt(self._level_squares([(lo, hi)])[0] @ self._known_variance @ by_column)
 
     def _sum_variance(self, part: _Part, lo: int, hi: int, weights: FloatArray) -> float:
         if part.answers is None:
@@ -256,11 +267,11 @@ class Errors:
             found[:, part.series] = np.nan if answers is None else answers.standard_errors()
         return found
 
-    def _level_squares(self, lo: int, hi: int) -> FloatArray:
-        """Sums of the tree's squared coefficients of a range, shape (n_levels,)."""
+    def _level_squares(self, ranges: Sequence[tuple[int, int]]) -> list[FloatArray]:
+        """Sums of the tree's squared coefficients of each range, shape (n_levels,)."""
         tree = self._design.tree
-        squares = range_coefficients(tree, self._design.node_variance, lo, hi) ** 2
-        return np.bincount(tree.level, squares, tree.n_levels).astype(np.float64)
+        found = ranges_coefficients(tree, self._design.node_variance, ranges)
+        return [np.bincount(tree.level, row**2, tree.n_levels).astype(np.float64) for row in found]
 
     @property
     def _known_variance(self) -> FloatArray:

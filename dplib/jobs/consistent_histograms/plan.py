@@ -151,7 +151,7 @@ def query_errors(design: Design, errors: Errors) -> tuple[QueryError, ...]:
         if growing is None:
             ranges = query_ranges(design.config, query)
             days = np.array([float(hi - lo) for lo, hi in ranges])
-            mean = np.mean([errors.range_std_error(lo, hi) for lo, hi in ranges], axis=0)
+            mean = np.mean(errors.range_std_errors(ranges), axis=0)
         else:
             mean, days = growing.of(query)
         found.append(

@@ -78,10 +78,11 @@ def rehearse(prepared: PreparedJob[Design], rows_per_day: int, seed: int, progre
         published = _days(design, release, PUBLISHED, "count") if (release / PUBLISHED).is_dir() else None
     errors, found = Errors(design), []
     for query in (each.range for each in design.config.questions):
-        ranges = np.array(query_ranges(design.config, query))
+        asked = query_ranges(design.config, query)
+        ranges = np.array(asked)
         gap = _gaps(leaves, true, ranges)
         met = None if published is None else _root_mean_square(_gaps(published, true, ranges))
-        predicted = np.array([errors.range_std_error(int(lo), int(hi))[measured] for lo, hi in ranges])
+        predicted = np.array(errors.range_std_errors(asked))[:, measured]
         found.append(RehearsedError(query, gap.size, _root_mean_square(predicted), _root_mean_square(gap), met))
     return found
 

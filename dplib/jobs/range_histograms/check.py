@@ -41,7 +41,7 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
             table = read_table(directory / ESTIMATES, ["group", "node", "estimate"], blocks=[name])
             values = tables.scatter(table, "estimate", block).T
             scale = max(scale, float(np.abs(values).max()))
-            for inner, children, offsets in tree.levels_up():
+            for inner, children, offsets in tree.levels_up:
                 found = np.abs(values[inner] - np.add.reduceat(values[children], offsets, axis=0))
                 gap = max(gap, float(found.max(initial=0.0)))
     checks = [
@@ -63,7 +63,7 @@ def _check_stream(tables: Tables, state: StreamState[Design]) -> list[Check]:
     scale = max(1.0, float(np.abs(estimates).max()))
     for part in (part for top in state.tops.tolist() for part in state.parts(top)):
         values = estimates[:, part.nodes].T
-        for inner, children, offsets in part.design.strategy.tree.levels_up():
+        for inner, children, offsets in part.design.strategy.tree.levels_up:
             found = np.abs(values[inner] - np.add.reduceat(values[children], offsets, axis=0))
             gap = max(gap, float(found.max(initial=0.0)))
     rows = read_table(tables.directory / PUBLISHED, ["group", "bin", "count"])

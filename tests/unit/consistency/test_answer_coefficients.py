@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplib.arrays import FloatArray
-from dplib.consistency.answer_coefficients import range_coefficients
+from dplib.consistency.answer_coefficients import range_coefficients, ranges_coefficients
 from dplib.trees.complete import kary_tree
 from dplib.trees.interval_tree import IntervalTree
 
@@ -68,8 +68,9 @@ def test_variances_are_those_of_exact_least_squares(open_nodes: tuple[int, ...])
     variance = np.linspace(0.5, 3.0, tree.n_nodes) ** 3
     variance[list(open_nodes)] = np.inf
     covariance = exact_covariance(tree, variance)
-    for lo in range(9):
-        for hi in range(lo + 1, 10):
-            found = told(variance, range_coefficients(tree, variance, lo, hi))
-            exact = sum((sum(row[lo:hi], Fraction(0)) for row in covariance[lo:hi]), Fraction(0))
-            assert found == pytest.approx(float(exact), rel=1e-10)
+    ranges = [(lo, hi) for lo in range(9) for hi in range(lo + 1, 10)]
+    for (lo, hi), coefficients in zip(ranges, ranges_coefficients(tree, variance, ranges), strict=True):
+        exact = sum((sum(row[lo:hi], Fraction(0)) for row in covariance[lo:hi]), Fraction(0))
+        assert told(variance, coefficients) == pytest.approx(float(exact), rel=1e-10)
+        # Alone or among others: a number that is printed does not depend on what else is asked.
+        np.testing.assert_array_equal(range_coefficients(tree, variance, lo, hi), coefficients)

@@ -34,7 +34,7 @@ def test_level_edges_give_breadth_first_nodes() -> None:
 def test_a_single_bin_is_a_tree() -> None:
     tree = IntervalTree.from_level_edges([[0, 1]])
     assert (tree.n_nodes, tree.n_levels, tree.leaf_nodes.tolist()) == (1, 1, [0])
-    assert list(tree.levels_up()) == []
+    assert list(tree.levels_up) == []
     assert tree.sums(np.array([[4, 5]])).tolist() == [[4, 5]]
     assert tree.cover(0, 1).tolist() == [0]
 
