@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from dplib.cli.main import app
+from dplib.page import drawing
+from dplib.terminal.output import out
 from scripts import readme
 from tests.support.interpreted import interpreting, planning_once
+from tests.support.rows_in_python import count_in_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,20 +42,28 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def quick(spark: "SparkSession") -> Iterator[None]:
-    """What the commands compute is looked at elsewhere."""
-    with interpreting(spark), planning_once(spark):
+    """What the commands compute is looked at elsewhere, and so are the pictures of pages."""
+    with interpreting(spark), planning_once(spark), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "one_too_many", lambda _: True)
         yield
+
+
+def invoked(words: list[str]) -> Result:
+    """A command in this process; a rehearsal, which is a run of few rows here, counts them without Spark."""
+    with pytest.MonkeyPatch.context() as patch:
+        if words[0] == "rehearse":
+            count_in_python(patch)
+            words = [*words, "--rows", "20"]
+        return CliRunner().invoke(app, words)
 
 
 @pytest.mark.usefixtures("quick")
 def test_every_command_runs(place: Path) -> None:
-    runner, release = CliRunner(), ""
+    release = ""
     assert {line.split()[0] for line in COMMANDS} >= {"example", "plan", "run", "query", "verify", "ledger", "guide"}
     for line in COMMANDS:
         words = JOB_FILE.sub("", line).replace("RELEASE", release).replace("JOB", "kmeans").split()
-        # Few generated rows do as well.
-        words += ["--rows", "20"] if words[0] == "rehearse" else []
-        done = runner.invoke(app, words)
+        done = invoked(words)
         assert done.exit_code == 0, (line, done.output)
         if target := JOB_FILE.search(line):
             (place / target[1]).write_text(done.stdout, encoding="utf-8")
@@ -62,14 +73,12 @@ def test_every_command_runs(place: Path) -> None:
 
 
 def test_the_plan_of_the_example_is_todays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The settings' part, which reads no rows; the slow test runs the rest. The plan is one of a process of its own."""
-    in_a_process = readme._said
+    """The settings' part, which reads no rows; the slow test runs the rest, each command in a process of its own."""
 
     def said(words: list[str], folder: Path) -> str:
-        if words[0] == "plan":
-            return in_a_process(words, folder)
         monkeypatch.chdir(folder)
-        monkeypatch.setenv("COLUMNS", "110")
+        # A console that was made before keeps its width.
+        monkeypatch.setattr(out, "_width", 110)
         return CliRunner().invoke(app, words).stdout
 
     monkeypatch.setattr(readme, "flights", lambda _: None)

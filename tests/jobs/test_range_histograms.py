@@ -13,14 +13,18 @@ from dplib.config.load import check
 from dplib.config.value_input import HistogramInput
 from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
-from dplib.jobs.range_histograms.publish import results_in_blocks, results_on_driver
+from dplib.jobs.range_histograms.measure import measure_on_driver
+from dplib.jobs.range_histograms.tables import write_strategy
 from dplib.jobs.table import job_named
 from dplib.release.tables import read_table
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.rows.bins import bin_rows, open_values
 from dplib.spark.rows.counts import count_cells
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 from tests.support.every_job import RANGES, Ranges
+from tests.support.interpreted import planning_once
 from tests.support.jobs import DROP, content, dplib, new_place, require_refused
+from tests.support.made_releases import made_release
 from tests.support.rows_in_python import count_in_python
 
 JOB = "range-histograms"
@@ -62,12 +66,17 @@ COUNTS = np.arange(40).reshape(2, 20) * 7 % 11
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs measure `COUNTS` and start no Spark: for what is done with counts, whatever rows they are of."""
+    """Runs measure `COUNTS` and start no Spark."""
+    measure_counts(monkeypatch)
+
+
+def measure_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on runs measure `COUNTS`: for what is done with counts, whatever rows they are of."""
     count_in_python(monkeypatch)
     run = "dplib.jobs.range_histograms.run"
     for name in ("open_values", "bin_rows", "bound_rows"):
         monkeypatch.setattr(f"{run}.{name}", lambda *_: None)
-    monkeypatch.setattr(f"{run}.count_cells", lambda _, *shape: COUNTS.reshape(shape).copy())
+    monkeypatch.setattr(f"{run}.count_cells", lambda _, *shape: np.resize(COUNTS, shape))
 
 
 def test_a_run_publishes_and_comes_again_for_nothing(released: tuple[Visits, Path]) -> None:
@@ -218,34 +227,31 @@ def test_a_public_total_is_kept_exactly(tmp_path: Path) -> None:
     assert dplib("verify", str(release)).code == 0
 
 
-def test_layouts_give_the_same_results(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layouts_give_the_same_bytes(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups are counted, drawn and estimated in several tasks, or all of them in this process."""
     names = [f"site {number}" for number in range(7)]
     rows = [(str(number % 20), names[number % 7], f"p{number}") for number in range(300)]
     monkeypatch.setattr("dplib.jobs.range_histograms.design.BLOCK_CELLS", 60)
     settings = {"histogram__groups": names, "privacy__max_rows_per_unit": 1, "publish__layout": "blocks"}
-    blocks = new_visits(tmp_path, **settings).rows(rows)
-    many = blocks.run().release
-    assert len(list((many / "measurement").glob("*.parquet"))) > 2
-    design = Design.resolve(check(RangeHistogramsConfig, blocks.settings), blocks.folder)
+    visits = new_visits(tmp_path, **settings).rows(rows)
+    with planning_once(spark, n_tasks=2):
+        many = visits.run().release
+    counts = np.zeros((7, 20), dtype=np.int64)
+    np.add.at(counts, (np.arange(300) % 7, np.arange(300) % 20), 1)
+
+    def measure(design: Design, keys: RunKeys, folder: Path) -> MeasurementKeys:
+        write_strategy(folder, design)
+        return measure_on_driver(design, counts, keys, folder)
+
+    # The place has two accounts.
+    one = made_release(visits.set(publish__layout="driver"), measure, entry=3)
+    for table in ("measurement", "estimates", "published"):
+        stored = [{path.name: path.read_bytes() for path in (each / table).glob("*.parquet")} for each in (many, one)]
+        assert stored[0] == stored[1]
+        assert len(stored[0]) > 2
     measured = Counter(read_table(many / "measurement", ["group"]).column("group").to_pylist())
+    design = Design.resolve(check(RangeHistogramsConfig, visits.settings), visits.folder)
     assert measured == dict.fromkeys(names, np.count_nonzero(design.strategy.shares))
-    expected = dict(results_on_driver(design, many))
-    found = dict(results_in_blocks(spark, design, many, 2))
-    assert sorted(found) == sorted(expected)
-    for block, each in found.items():
-        assert np.array_equal(each.estimates, expected[block].estimates)
-        assert np.array_equal(each.counts, expected[block].counts)
-
-
-def test_both_measurements_have_the_same_bytes(
-    released: tuple[Visits, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dplib.jobs.range_histograms.run.layout_of", lambda _: "blocks")
-    in_blocks = new_visits(tmp_path)
-    measured = in_blocks.output / in_blocks.run("--stage", "measure").last
-    folders = [folder / "measurement" for folder in (released[1], measured)]
-    stored = [{path.name: path.read_bytes() for path in folder.rglob("*.parquet")} for folder in folders]
-    assert stored[0] == stored[1] != {}
 
 
 def test_tasks_get_no_password(visits: Visits) -> None:
@@ -269,7 +275,7 @@ def test_rehearse_meets_what_it_predicts(visits: Visits) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_groups_of_a_table_add_up(tmp_path: Path) -> None:
+def test_groups_of_a_table_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From rows to answers: totals are measured, published and answered, and the release verifies."""
     groups = {"file": "sites.csv", "columns": ["site"], "attributes": ["region"]}
     histogram = {"histogram__groups": groups, "histogram__groupings": [["region"], []]}
@@ -291,8 +297,9 @@ def test_groups_of_a_table_add_up(tmp_path: Path) -> None:
     both = json.loads(dplib("query", str(release), "--group", "north", "--group", "south", "--sum", "--json").out)[0]
     assert one["estimate"] == pytest.approx(both["estimate"], abs=1e-6)
     assert one["std_error"] == pytest.approx(both["std_error"], rel=1e-9)
-    assert "by region" in visits.command("rehearse", "--rows", "20").out
     assert "region=hills" in (release / "report.html").read_text(encoding="utf-8")
+    measure_counts(monkeypatch)
+    assert "by region" in visits.command("rehearse", "--rows", "20").out
 
 
 @pytest.mark.usefixtures("spark")

@@ -1,6 +1,7 @@
 """Runs of the main job from the command line: what they print and spend, and what comes again at no privacy cost.
 
-The first test and that of the layouts count on Spark, as users do; what is kept and paid does not depend on it.
+The first test and the blocks of that of the layouts count on Spark, as users do; what is kept and paid does not depend
+on it.
 """
 
 import json
@@ -14,6 +15,7 @@ import pytest
 from dplib.config.sections import SparkSettings
 from dplib.jobs.consistent_histograms import design
 from tests.support.jobs import Shop, content, dplib, named, new_shop, visible
+from tests.support.rows_in_python import count_in_python
 
 ONE_RUN = ["account", "reserve", "measure", "publish"]
 
@@ -169,10 +171,12 @@ def test_the_same_entry_and_secret_give_the_same_bytes_in_every_layout(
 ) -> None:
     cut_in_blocks(monkeypatch)
     tables = []
-    for layout in ("driver", "blocks"):
+    for layout in ("blocks", "driver"):
         shop = new_shop(tmp_path / layout).set(publish__solver={"layout": layout})
         files = content(shop.run().release)
         tables.append({name: digest for name, digest in files.items() if name.endswith(".parquet")})
+        # The same counts, in this process.
+        count_in_python(monkeypatch)
     assert tables[0] == tables[1]
     assert len(tables[0]) == 9  # three tables, each of a top and two blocks
 

@@ -10,7 +10,7 @@ from tests.support.jobs import dplib
 from tests.support.range_stream import GROUPS, new_range_stream
 from tests.support.stream_shop import days, new_customers, new_stream
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("spark")
 
 
 def test_days_run_in_one_call_count_the_rows_of_their_nodes(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-_PLANNED_ONCE = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+_PLANNED_ONCE = {"spark.sql.adaptive.enabled": "false"}
 _PLANNED_AGAIN = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "3"}
 
 
@@ -20,12 +20,13 @@ def interpreting(spark: "SparkSession", wanted: bool = True) -> "Iterator[SparkS
 
 
 @contextmanager
-def planning_once(spark: "SparkSession", wanted: bool = True) -> "Iterator[SparkSession]":
-    """Let a session plan each query once, with one task a shuffle: planning after each takes a quarter of a run.
+def planning_once(spark: "SparkSession", wanted: bool = True, n_tasks: int = 1) -> "Iterator[SparkSession]":
+    """Let a session plan each query once, with as many tasks a shuffle: planning after each takes a quarter of a run.
 
     Where this is not wanted: plan as users' sessions do, with several tasks.
     """
-    with _having(spark, _PLANNED_ONCE if wanted else _PLANNED_AGAIN):
+    once = _PLANNED_ONCE | {"spark.sql.shuffle.partitions": str(n_tasks)}
+    with _having(spark, once if wanted else _PLANNED_AGAIN):
         yield spark
 
 

@@ -25,16 +25,18 @@ Measure = Callable[[Any, RunKeys, Path], MeasurementKeys]
 """Takes a design, the sub-keys and the staging directory, as `dplib.workflow.job.Trial.measure_nothing` does."""
 
 
-def made_release(place: Shop, measure: Measure | None = None) -> Path:
+def made_release(place: Shop, measure: Measure | None = None, entry: int = 2) -> Path:
     """A release below a place's folder, of the statistics that ``measure`` writes; of no rows where it is None.
+
+    ``entry`` is the number of its reservation in the ledger, which its noise depends on.
 
     The counters of the input's quality, where the settings ask for them, are far above their noise.
     """
     prepared = job_named(place.job).prepare(place.config)
     publishing, design = prepared.job.publishing(), prepared.design
-    keys = RunKeys.derive(Secret(SECRET), Run(2, prepared.key, Fraction(1), RunState.RESERVED))
+    keys = RunKeys.derive(Secret(SECRET), Run(entry, prepared.key, Fraction(1), RunState.RESERVED))
     stored = StoredMeasurement("none", "none", "0" * 64, keys.key_id, "0" * 64, "0" * 64)
-    run = MeasuredRun(2, prepared.key, Fraction(1), RunState.MEASURED, stored, key_id=keys.key_id)
+    run = MeasuredRun(entry, prepared.key, Fraction(1), RunState.MEASURED, stored, key_id=keys.key_id)
     folder = place.folder / "made" / run.release_id
     folder.mkdir(parents=True)
     count = partial(assumed_input, publishing.trial.rules)

@@ -16,18 +16,21 @@ import pytest
 from dplib.arrays import IntArray
 from dplib.config.event_input import Input
 from dplib.config.sections import EventPrivacySettings
-from dplib.spark.rows.row_domain import RowDomain
+from dplib.spark.rows.row_domain import RULES, RowDomain
+from dplib.workflow.quality import assumed_input
 
 Cell = tuple[int, int, int]
 """Day, row type and quantity of a row."""
 
 
 def count_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on runs of the main job start no Spark."""
+    """From now on runs of the main job start no Spark; counters of their input's quality are far above their noise."""
     run = "dplib.jobs.consistent_histograms.run"
     monkeypatch.setattr(f"{run}.open_rows", _open_rows)
     monkeypatch.setattr(f"{run}.bounded_rows", _bounded_rows)
     monkeypatch.setattr(f"{run}.count_cells", _count_cells)
+    monkeypatch.setattr(f"{run}.judged_events", lambda *_: None)
+    monkeypatch.setattr("dplib.workflow.run.count_input", lambda _, plan, __: assumed_input(RULES, plan))
     monkeypatch.setattr("dplib.spark.engine.session.open_session", _no_session)
     monkeypatch.setattr("dplib.workflow.run.deploy_mode", lambda _: "client")
 
