@@ -1,6 +1,8 @@
 """Blocks that are lost between the two passes of the measurement, in local mode: computed again, or refused.
 
-What is lost is what a dead executor takes with it: the blocks that Spark holds in memory and the shuffle files.
+What is lost is what a dead executor takes with it: the blocks that Spark holds in memory and the shuffle files. Spark
+takes a local session's driver itself as lost then and never registers it again: this file is the last of those that use
+the tests' session.
 """
 
 import csv
