@@ -63,12 +63,18 @@ def log_mass(design: Design, noise: IntArray) -> FloatArray:
 
 def ratios(claimed: Design, used: Design, present: IntArray, absent: IntArray) -> tuple[FloatArray, FloatArray]:
     """Log-likelihood ratios under the claimed noise, of copies with and without the unit."""
-    found = []
-    for counts in (present, absent):
-        noisy = np.stack([noisy_histogram(used, f"copy {copy}", counts, KEY).noisy for copy in range(COPIES)])
-        exact = [claimed.strategy.tree.sums(each).astype(np.int64) for each in (present, absent)]
-        found.append(log_mass(claimed, noisy - exact[0]) - log_mass(claimed, noisy - exact[1]))
-    return found[0], found[1]
+    exact = [claimed.strategy.tree.sums(each).astype(np.int64) for each in (present, absent)]
+    noise = noisy(used, present, COPIES) - exact[0]
+    # One key and name have one noise, whatever the counts: it is drawn once for both.
+    again, measured = noisy(used, absent, 20) - exact[1], used.strategy.shares > 0
+    assert np.array_equal(again[:, measured], noise[:20, measured])
+    ratio = [log_mass(claimed, noise + own - exact[0]) - log_mass(claimed, noise + own - exact[1]) for own in exact]
+    return ratio[0], ratio[1]
+
+
+def noisy(design: Design, counts: IntArray, copies: int) -> IntArray:
+    """The noisy counts of every copy."""
+    return np.stack([noisy_histogram(design, f"copy {copy}", counts, KEY).noisy for copy in range(copies)])
 
 
 def empirical_epsilon(claimed: Design, used: Design, present: IntArray, absent: IntArray, delta: float = 0.0) -> float:

@@ -7,7 +7,8 @@ law that should hold, `REJECT` for one that should not: between them lies the ga
 from collections.abc import Callable
 
 import numpy as np
-from scipy import stats
+import numpy.typing as npt
+from scipy import special, stats
 
 from dplib.arrays import FloatArray, IntArray
 
@@ -67,11 +68,12 @@ def kolmogorov_p_value(draws: IntArray, law: Law) -> float:
     return float(min(1.0, 2 * np.exp(-2 * len(draws) * gap**2)))
 
 
-def clopper_pearson(hits: int, runs: int, error: float) -> tuple[float, float]:
-    """Bounds of a probability, each wrong with probability at most ``error``."""
-    low = stats.beta.ppf(error, hits, runs - hits + 1) if hits else 0.0
-    high = stats.beta.isf(error, hits + 1, runs - hits) if hits < runs else 1.0
-    return float(low), float(high)
+def clopper_pearson(hits: npt.ArrayLike, runs: int, error: float) -> tuple[FloatArray, FloatArray]:
+    """Bounds of probabilities, each wrong with probability at most ``error``, of the shape of ``hits``."""
+    hits = np.asarray(hits)
+    low = special.betaincinv(hits, runs - hits + 1.0, error)
+    high = special.betainccinv(hits + 1.0, runs - hits, error)
+    return np.where(hits > 0, low, 0.0), np.where(hits < runs, high, 1.0)
 
 
 def epsilon_lower_bound(first: FloatArray, second: FloatArray, delta: float = 0.0, error: float = 1e-6) -> float:
@@ -88,8 +90,8 @@ def epsilon_lower_bound(first: FloatArray, second: FloatArray, delta: float = 0.
     """
     choose, judge = slice(0, len(first) // 2), slice(len(first) // 2, None)
     thresholds = np.unique(np.quantile(np.concatenate([first[choose], second[choose]]), np.linspace(0, 1, 101)))
-    bounds = [_bound(first[choose], second[choose], threshold, delta, error) for threshold in thresholds]
-    return _bound(first[judge], second[judge], float(thresholds[int(np.argmax(bounds))]), delta, error)
+    bounds = _bounds(first[choose], second[choose], thresholds, delta, error)
+    return float(_bounds(first[judge], second[judge], thresholds[[np.argmax(bounds)]], delta, error)[0])
 
 
 def epsilon_between(first: FloatArray, second: FloatArray, delta: float = 0.0, error: float = 1e-6) -> float:
@@ -97,7 +99,13 @@ def epsilon_between(first: FloatArray, second: FloatArray, delta: float = 0.0, e
     return max(epsilon_lower_bound(first, second, delta, error), epsilon_lower_bound(-second, -first, delta, error))
 
 
-def _bound(first: FloatArray, second: FloatArray, threshold: float, delta: float, error: float) -> float:
-    low, _ = clopper_pearson(int(np.count_nonzero(first >= threshold)), len(first), error)
-    _, high = clopper_pearson(int(np.count_nonzero(second >= threshold)), len(second), error)
-    return float(np.log(max(low - delta, 1e-300) / high))
+def _bounds(first: FloatArray, second: FloatArray, thresholds: FloatArray, delta: float, error: float) -> FloatArray:
+    """The bound that each threshold gives."""
+    low, _ = clopper_pearson(_n_from(first, thresholds), len(first), error)
+    _, high = clopper_pearson(_n_from(second, thresholds), len(second), error)
+    return np.log(np.maximum(low - delta, 1e-300) / high)
+
+
+def _n_from(scores: FloatArray, thresholds: FloatArray) -> IntArray:
+    """How many scores reach each threshold."""
+    return len(scores) - np.searchsorted(np.sort(scores), thresholds)
