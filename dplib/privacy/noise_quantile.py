@@ -32,6 +32,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
@@ -56,6 +57,8 @@ _STEPS = 1 << 14
 _SMOOTHING = 1 / 300
 _FINE = 60.0
 _WIDE_LATTICE = 4_000.0
+_STILL = 0.999
+"""Probability of no noise from which the rest, however far out, is left to the last part of a thousandth."""
 _LOST = -120.0
 """Of a logarithm: 1e-52, which adds nothing to a probability in double precision."""
 
@@ -97,6 +100,16 @@ class DrawLaw:
             return 0.0
         values, mass = _gaussian_masses(self.parameter)
         return float((mass * values**4).sum() - 3 * (mass * values**2).sum() ** 2)
+
+    @property
+    def log_still(self) -> float:
+        """Logarithm of the probability that a draw is 0; minus infinity of a law that is, or is like, a normal one."""
+        if self.mechanism == Law.LAPLACE:
+            return math.log(math.tanh(1 / (2 * self.parameter)))
+        if self._is_normal:
+            return -math.inf
+        values, mass = _gaussian_masses(self.parameter)
+        return math.log(mass[values == 0].item())
 
     def log_characteristic(self, at: FloatArray) -> FloatArray:
         """Logarithm of ``E cos(t Z)``, which is above 0; the shape of ``at``."""
@@ -307,6 +320,10 @@ def _smooth_half_width(draws: list[Draws], deviation: float, excess: float, narr
     kept = sorted(draws, key=lambda each: -each.fourth)
     rest = sum(each.variance for each in kept[MAX_GROUPS:])
     hair = deviation * _SMOOTHING
+    still = math.exp(math.fsum(each.count * each.law.log_still for each in draws))
+    if still > _STILL:
+        # Hardly ever any noise: the hair alone decides, and the grid that such a law needs is the longest.
+        return hair * (3 + NormalDist().inv_cdf((1 + LEVEL / still) / 2))
     wider = 1 << max(0, math.ceil(math.log2(1 + min(excess, 90.0) / 6)))
     period, size = deviation * _PERIOD * wider, _STEPS * wider
     at = np.asarray(2 * np.pi * np.arange(size // 2 + 1) / period, dtype=np.float64)
