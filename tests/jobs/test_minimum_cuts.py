@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dplib.graphs.edges import canonical
 from dplib.ledger.runs import Terms
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
@@ -16,6 +17,7 @@ from dplib.release.tables import read_table
 from tests.support.cut_mechanism_laws import all_cuts, all_sides
 from tests.support.every_job import WEIGHTS, Weights
 from tests.support.jobs import content, dplib, named, new_place, require_refused
+from tests.support.rows_in_python import count_in_python
 
 pytestmark = pytest.mark.usefixtures("spark")
 N = 8
@@ -128,8 +130,21 @@ def test_a_run_publishes_and_comes_again_for_nothing(contacts: Contacts, picture
     assert named(dplib("query", str(release), *everyone)) == "--item"
 
 
+def count_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on runs start no Spark and measure the graph of `EDGES`."""
+    graph = canonical(N, *np.array(EDGES, dtype=np.int64).T)
+    run = "dplib.jobs.minimum_cuts.run"
+    count_in_python(monkeypatch)
+    for name in ("open_edges", "judge_weighted_edges"):
+        monkeypatch.setattr(f"{run}.{name}", lambda *_: None)
+    monkeypatch.setattr(f"{run}.collect_graph", lambda *_: graph)
+
+
 @pytest.mark.parametrize("when", ["refuse", "pad"])
-def test_sampled_cuts_spend_their_whole_part_even_to_refuse(tmp_path: Path, when: str) -> None:
+def test_sampled_cuts_spend_their_whole_part_even_to_refuse(
+    tmp_path: Path, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_in_memory(monkeypatch)
     releases = {"sampled_cuts": SAMPLED["sampled_cuts"] | {"when_small": when}}
     changes: dict[str, Any] = {"cuts__releases": releases, "privacy__budget": APPROX}
     place = new_contacts(tmp_path, **changes, dataset="sampled")

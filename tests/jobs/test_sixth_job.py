@@ -141,12 +141,17 @@ def test_the_ledger_s_audit_works_its_costs_out_again(made: Visits) -> None:
     assert dplib("ledger", "audit", "--ledger", f"sqlite:///{made.folder}/ledger.db").code == 0
 
 
-def test_a_run_that_breaks_off_is_met_by_a_retry(made: Visits, visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It breaks off before its measurement is recorded, and its retry before its release is; no Spark counts here."""
+def count_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on runs start no Spark and measure the counts of `ROWS`."""
     count_in_python(monkeypatch)
     for name in ("open_values", "bin_rows", "bound_rows"):
         monkeypatch.setattr(f"{MODULE}.run.{name}", lambda *_: None)
     monkeypatch.setattr(f"{MODULE}.run.count_cells", lambda *_: np.arange(10, 141, 10)[None])
+
+
+def test_a_run_that_breaks_off_is_met_by_a_retry(made: Visits, visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It breaks off before its measurement is recorded, and its retry before its release is; no Spark counts here."""
+    count_no_rows(monkeypatch)
     for step in ("record_measurement", "record_published"):
         with monkeypatch.context() as broken:
             broken.setattr(Ledger, step, lambda *_, **__: sys.exit("killed"))
@@ -156,10 +161,12 @@ def test_a_run_that_breaks_off_is_met_by_a_retry(made: Visits, visits: Visits, m
     assert content(release_of(visits)) == content(release_of(made))
 
 
-def test_inspect_and_rehearse(visits: Visits, spark: object) -> None:
+def test_inspect_and_rehearse(visits: Visits, spark: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rehearsal is a run, which is on Spark above, of rows of its own."""
     found = visits.command("inspect")
     assert found.code == 0, found.err
     assert f"{len(ROWS):,}" in found.out
+    count_no_rows(monkeypatch)
     rehearsed = visits.command("rehearse", "--rows", "50")
     assert rehearsed.code == 0, rehearsed.err
     assert "predicted error" in rehearsed.out
