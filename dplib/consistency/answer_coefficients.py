@@ -50,7 +50,7 @@ def range_coefficients(tree: IntervalTree, variance: FloatArray, lo: int, hi: in
     Returns:
         Shape (n_nodes,); 0 where there is no noise.
     """
-    return ranges_coefficients(tree, variance, [(lo, hi)])[0]
+    return np.asarray(ranges_coefficients(tree, variance, [(lo, hi)])[0])
 
 
 def ranges_coefficients(tree: IntervalTree, variance: FloatArray, ranges: Sequence[tuple[int, int]]) -> FloatArray:
@@ -67,7 +67,7 @@ def leaf_coefficients(tree: IntervalTree, variance: FloatArray, weights: FloatAr
     """The same of a weighted sum of the bins; weights of shape (n_leaves,)."""
     asked = np.zeros((1, tree.n_nodes))
     asked[:, tree.leaf_nodes] = weights
-    return _coefficients(tree, variance, asked)[0]
+    return np.asarray(_coefficients(tree, variance, asked)[0])
 
 
 def _coefficients(tree: IntervalTree, variance: FloatArray, asked: FloatArray) -> FloatArray:
