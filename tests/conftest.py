@@ -50,6 +50,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     # Imported here so that tests without Spark do not pay for it.
     from dplib.config.sections import SparkSettings
     from dplib.spark.engine.session import start_session, stop
+    from tests.support.interpreted import without_python_sources
 
     conf = {
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
@@ -69,6 +70,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     session = start_session("dplib-tests", SparkSettings(master="local[2]", conf=conf))
+    without_python_sources(session)
     yield session
     stop(session)
 

@@ -234,33 +234,34 @@ def test_tables_have_the_same_bytes_without_constraints(tmp_path: Path, secret: 
         assert (tmp_path / "blocks" / file).read_bytes() == (tmp_path / "driver" / file).read_bytes()
 
 
-@pytest.mark.parametrize(("case", "layout"), [("menus", "blocks"), ("totals", "reference")])
-def test_rounds_that_end_by_themselves_give_the_numbers_of_the_driver(
-    tmp_path: Path, secret: bytes, case: str, layout: str
-) -> None:
-    design = make_design(case, 64, method="alternating")
-    wanted = measured(design, tmp_path, secret)
-    assert_same(results_in_layout(session_in_process(), design, tmp_path, layout), wanted, layout)
+ROOTED = {"branching": [3, 2, 10], "root": True}
 
 
 @pytest.mark.parametrize(("case", "layout"), [("totals", "blocks"), ("menus", "reference")])
-def test_rounds_in_several_blocks_reach_the_optimum(tmp_path: Path, secret: bytes, case: str, layout: str) -> None:
-    design = make_design(case, 64, {"branching": [3, 2, 10], "root": True}, method="alternating")
+def test_rounds_in_several_blocks_end_by_themselves_at_the_optimum(
+    tmp_path: Path, secret: bytes, case: str, layout: str
+) -> None:
+    """In the rounds, and with the numbers, of the driver."""
+    design = make_design(case, 64, ROOTED, method="alternating")
     assert design.blocks.n_blocks > 5
-    found = results_in_layout(session_in_process(), design, stored(design, tmp_path, secret), layout)
+    wanted = measured(design, tmp_path, secret)
+    found = results_in_layout(session_in_process(), design, tmp_path, layout)
+    assert_same(found, wanted, layout)
     best = tree_smoother.solve(problem(design, Tables(tmp_path, design).read_measurement())).values
     assert found.solution.converged
-    assert len(found.solution.rounds) <= 40
+    assert len(found.solution.rounds) == len(wanted.solution.rounds) <= 40
     np.testing.assert_allclose(found.solution.values, best, atol=1e-8)
 
 
-@pytest.mark.parametrize(("block_days", "n_blocks"), [(25, 3), (10, 6), (1, 60), (1000, 3)])
-def test_days_a_block_change_no_number(tmp_path: Path, secret: bytes, block_days: int, n_blocks: int) -> None:
-    design = make_design("menus", 300, {"branching": [3, 2, 10], "root": True}, block_days=block_days)
-    assert design.blocks.n_blocks == 3
-    assert in_work_blocks(design).blocks.n_blocks == n_blocks
-    wanted = measured(design, tmp_path, secret)
-    assert_same(results_in_layout(session_in_process(), design, tmp_path, "blocks"), wanted, "blocks")
+def test_days_a_block_change_no_number(tmp_path: Path, secret: bytes) -> None:
+    wanted: Results | None = None
+    for block_days, n_blocks in ((25, 3), (1000, 3), (10, 6), (1, 60)):
+        design = make_design("menus", 300, ROOTED, block_days=block_days)
+        assert design.blocks.n_blocks == 3
+        assert in_work_blocks(design).blocks.n_blocks == n_blocks
+        wanted = wanted or measured(design, tmp_path, secret)
+        if n_blocks > 3:  # the stored blocks themselves are those of the tests above
+            assert_same(results_in_layout(session_in_process(), design, tmp_path, "blocks"), wanted, "blocks")
 
 
 @pytest.mark.parametrize("layout", ["driver", "blocks", "reference"])

@@ -30,6 +30,18 @@ def planning_once(spark: "SparkSession", wanted: bool = True, n_tasks: int = 1) 
         yield spark
 
 
+def without_python_sources(spark: "SparkSession") -> None:
+    """Let a session know that there are no data sources in Python.
+
+    At the first format or table that it does not know Spark looks for them with two processes of their own.
+    """
+    java = spark.sparkContext._jvm
+    assert java is not None
+    manager = getattr(getattr(java.org.apache.spark.sql.execution.datasources, "DataSourceManager$"), "MODULE$")
+    none = java.org.apache.spark.api.python.PythonUtils.toScalaMap(java.java.util.HashMap())
+    getattr(manager, "dataSourceBuilders_$eq")(java.scala.Some(none))
+
+
 @contextmanager
 def _having(spark: "SparkSession", settings: dict[str, str] | dict[str, str | None]) -> "Iterator[SparkSession]":
     before = {key: spark.conf.get(key, None) for key in settings}
