@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,15 +92,21 @@ def dies(*words: object) -> Path:
     raise KeyboardInterrupt
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
+    """What two days measured and published without a crash."""
+    shop = new_stream(tmp_path_factory.mktemp("whole"))
+    version = shop.day(*days(0, 1))
+    return content(shop.stream / MEASUREMENT), content(version / "published")
+
+
 @pytest.mark.parametrize(
     "step", ["workflow.stream.place_day", "workflow.stream.place_version", "ledger.ledger.Ledger.record_published"]
 )
 def test_a_driver_that_dies_at_a_step_is_followed_by_one_that_finishes_its_day(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, whole: tuple[Any, Any]
 ) -> None:
-    whole = new_stream(tmp_path / "whole")
-    expected = whole.day(*days(0, 1))
-    shop = new_stream(tmp_path / "killed")
+    shop = new_stream(tmp_path)
     kept = shop.day(days(0)[0])
     before = content(kept)
     with monkeypatch.context() as patch:
@@ -109,8 +116,7 @@ def test_a_driver_that_dies_at_a_step_is_followed_by_one_that_finishes_its_day(
     assert content(kept) == before
     version = shop.day(days(1)[0])
     assert shop.entries()[2:] == ["reserve", "day", "publish", "day", "publish"]
-    assert content(shop.stream / MEASUREMENT) == content(whole.stream / MEASUREMENT)
-    assert content(version / "published") == content(expected / "published")
+    assert (content(shop.stream / MEASUREMENT), content(version / "published")) == whole
     assert staged(shop) == []
 
 
