@@ -31,6 +31,7 @@ from dplib.spark.graphs.graph_files import open_graph_file
 from dplib.spark.rows.inspection import Inspection, RuleCount, rule_counts, totals_by_rule
 from dplib.spark.rows.read import NUMBER_TYPES, open_columns
 from dplib.spark.rows.resolve import text_sql
+from dplib.spark.rows.sql_text import once
 
 Batches = Iterator[pa.RecordBatch]
 EDGE_RULES = (
@@ -89,9 +90,7 @@ def judge_edges(rows: DataFrame, domain: VertexDomain, for_owner: bool = False) 
         texts = texts.select("*", *(F.col(end).alias(f"{end}_text") for end in _ENDS))
         others += [f"{end}_text" for end in _ENDS]
     if domain.names is None:
-        numbers = ", ".join(f"'{end}', {_number(end, domain)}" for end in _ENDS)
-        # Out of a struct: as columns they would be written out at every place that looks at them, some fifty times.
-        placed = texts.selectExpr(f"inline(array(named_struct({numbers})))", *others)
+        placed = texts.selectExpr(once({end: _number(end, domain) for end in _ENDS}), *others)
     else:
         kept = [f"{field.name} {field.dataType.simpleString()}" for field in texts.schema.fields[len(_ENDS) :]]
         placed = texts.mapInArrow(_find_names(domain.names), ", ".join(["source long, target long", *kept]))

@@ -42,7 +42,7 @@ from dplib.config.names import BLANKS
 from dplib.config.sections import EventPrivacySettings
 from dplib.spark.rows.fold import fold_columns
 from dplib.spark.rows.row_domain import RowDomain
-from dplib.spark.rows.sql_text import literal
+from dplib.spark.rows.sql_text import literal, once
 from dplib.spark.rows.timestamps import with_day_number
 
 _SEPARATOR = literal(KEY_SEPARATOR)
@@ -70,7 +70,7 @@ def resolve_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, 
     Returns:
         columns day int, row_type int, quantity long, and unit string where `input.columns.unit` is set; lazy.
     """
-    named, failed = _named_rows(rows, source, domain)
+    named, failed = _named_rows(rows, source, domain, for_owner=False)
     return named.where(failed.isNull()).select(*_counted(rows, privacy))
 
 
@@ -84,19 +84,19 @@ def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
         ``held`` (the whole quantity before its cap), ``content`` (all texts) and ``shown`` (the text that the failed
         rule judged).
     """
-    joined, failed = _named_rows(rows, source, domain)
+    joined, failed = _named_rows(rows, source, domain, for_owner=True)
+    joined = joined.withColumn("failed", failed)
+    judged = " ".join(f"WHEN {i} THEN {_shown(text)}" for i, text in enumerate(_JUDGED) if text in joined.columns)
     return joined.select(
         *_counted(rows, privacy),
-        failed.alias("failed"),
+        "failed",
         (~F.col("number").between(0.0, float(privacy.max_quantity))).alias("clamped"),
         # For the data's owner only (`dplib.spark.rows.inspect`); anyone who counts selects none of it.
         F.col("row_type").alias("series"),
-        F.when(F.col("undeclared"), _shown("name")).alias("undeclared"),
+        F.expr(f"CASE WHEN undeclared THEN {_shown('name')} END AS undeclared"),
         F.to_json(F.struct("day_text", "name", "number_text")).cast("binary").alias("content"),
         F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(MAX_HELD))).cast("double").alias("held"),
-        F.coalesce(
-            *(F.when(failed == i, _shown(text)) for i, text in enumerate(_JUDGED) if text in joined.columns)
-        ).alias("shown"),
+        F.expr(f"CASE failed {judged} END AS shown"),
     )
 
 
@@ -107,23 +107,22 @@ def _counted(rows: DataFrame, privacy: EventPrivacySettings) -> list[Column]:
     return [F.col("day"), F.col("row_type"), F.expr(f"CAST({cut} AS BIGINT) AS quantity"), *unit]
 
 
-def _named_rows(rows: DataFrame, source: Input, domain: RowDomain) -> tuple[DataFrame, Column]:
+def _named_rows(rows: DataFrame, source: Input, domain: RowDomain, for_owner: bool) -> tuple[DataFrame, Column]:
     """The rows with their texts, day, number and row type; and the index of the first rule that a row fails, or null.
 
-    A run selects few of these columns: what is not asked for Spark need not analyse.
+    A run selects few of these columns: what is not asked for Spark need not work out. The owner's eyes ask for all.
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     has_unit = "unit" in types
     number = number_sql("quantity", types["quantity"]) if "quantity" in types else "1.0D"
     moment = read_sql("day") if types["day"] == "string" else "day"
     numbered = with_day_number(rows, moment, types["day"], source, domain.first_day, domain.n_days)
+    columns = {"day": "day_number", "name": read_sql("name"), "number": number}
+    columns |= {"unit": read_sql("unit")} if has_unit else {}
+    columns["day_text"] = read_sql("day")
+    columns["number_text"] = read_sql("quantity") if "quantity" in types else "CAST(NULL AS STRING)"
     typed = numbered.selectExpr(
-        "day_number AS day",
-        f"{read_sql('name')} AS name",
-        f"{number} AS number",
-        *([f"{read_sql('unit')} AS unit"] if has_unit else []),
-        f"{read_sql('day')} AS day_text",
-        f"{read_sql('quantity') if 'quantity' in types else 'NULL'} AS number_text",
+        *([once(columns)] if for_owner else (f"{column} AS {name}" for name, column in columns.items()))
     )
     menus = F.broadcast(_constraint_table(rows, domain, source.fold))
     joined = fold_columns(typed, ["name"], source.fold).join(menus, "name", "left")
@@ -153,10 +152,9 @@ def first_failed(passes: Sequence[str]) -> Column:
     return F.expr(f"CASE {' '.join(rules)} END")
 
 
-def _shown(text: str) -> Column:
-    """A judged text as its owner reads it: an item's columns apart."""
-    column = F.col(text)
-    return F.replace(column, F.lit(KEY_SEPARATOR), F.lit(NAME_SEPARATOR)) if text == "name" else column
+def _shown(text: str) -> str:
+    """A judged text as its owner reads it, as SQL: an item's columns apart."""
+    return f"replace(name, {_SEPARATOR}, {literal(NAME_SEPARATOR)})" if text == "name" else text
 
 
 def _is_on(window: str) -> str:

@@ -110,11 +110,11 @@ def judge_wide(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
     moment = read_sql("day") if types["day"] == "string" else "day"
     numbered = with_day_number(rows, moment, types["day"], source, domain.first_day, domain.n_days)
     cap, row_types = privacy.max_quantity, column_types(source, domain)
+    cells, no_number = _on_their_days("cells", row_types, domain), F.exists("cells", F.isnan).alias("has_no_number")
+    unit = [F.expr(read_sql("unit")).alias("unit")] if has_unit else []
     typed = numbered.select(
-        F.col("day_number").alias("day"),
-        _on_their_days("cells", row_types, domain).alias("cells"),
-        F.exists("cells", F.isnan).alias("has_no_number"),
-        *([F.expr(read_sql("unit")).alias("unit")] if has_unit else []),
+        # Out of a struct: filters would write out what reads a day, cells and unit at each place that looks at them.
+        F.inline(F.array(F.struct(F.col("day_number").alias("day"), cells.alias("cells"), no_number, *unit))),
         F.expr(read_sql("day")).alias("day_text"),
         F.col("bad_cell").alias("number_text"),
     )
