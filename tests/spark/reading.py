@@ -43,9 +43,11 @@ def rows(spark: SparkSession, folder: Path, **settings: Any) -> list[tuple[Any, 
 
 def rows_of_each(spark: SparkSession, inputs: Mapping[str, DataFrame]) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of several inputs with the same columns of text, read by one job."""
-    named = (frame.withColumn("input", F.lit(name)) for name, frame in inputs.items())
+    frames = [frame.withColumn("input", F.lit(name)) for name, frame in inputs.items()]
+    while len(frames) > 1:  # two by two: one after the other, Spark would look at the first ones again each time
+        frames = [reduce(DataFrame.union, frames[place : place + 2]) for place in range(0, len(frames), 2)]
     found: dict[str, list[tuple[Any, ...]]] = {name: [] for name in inputs}
-    for row in reduce(DataFrame.union, named).collect():
+    for row in frames[0].collect():
         found[row["input"]].append(tuple(row)[:-1])
     return {name: sorted(rows, key=str) for name, rows in found.items()}
 

@@ -8,11 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from dplib.config.event_input import Columns, Input
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.rows.read import open_rows
+from tests.spark.reading import rows_of_each
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 DAY = dt.date(2024, 1, 1)
@@ -30,9 +31,12 @@ def rows(first: int, n: int = 3, items: str = "tea") -> pa.Table:
     )
 
 
+def frame(spark: SparkSession, path: Path, **settings: Any) -> DataFrame:
+    return open_rows(spark, Input(path=str(path), format="delta", columns=COLUMNS, **settings), Path())
+
+
 def opened(spark: SparkSession, path: Path, **settings: Any) -> list[tuple[Any, ...]]:
-    source = Input(path=str(path), format="delta", columns=COLUMNS, **settings)
-    return sorted(tuple(row) for row in open_rows(spark, source, Path()).collect())
+    return sorted(tuple(row) for row in frame(spark, path, **settings).collect())
 
 
 def expected(*tables: pa.Table) -> list[tuple[Any, ...]]:
@@ -46,21 +50,22 @@ def test_a_version_has_its_live_rows(partitions: list[str] | None, spark: SparkS
     write_deltalake(place, first, partition_by=partitions)
     write_deltalake(place, second, mode="append")
     DeltaTable(place).delete("unit = 'u1'")
-    left = expected(first, second)
-    assert opened(spark, place) == [row for row in left if row[3] != "u1"]
-    assert opened(spark, place, version=1) == left
-    assert opened(spark, place, version=0) == expected(first)
+    versions = {"0": frame(spark, place, version=0), "1": frame(spark, place, version=1), "last": frame(spark, place)}
     # Files that no version names are no rows.
     DeltaTable(place).optimize.compact()
-    assert opened(spark, place) == [row for row in left if row[3] != "u1"]
+    found = rows_of_each(spark, versions | {"compacted": frame(spark, place)})
+    both = expected(first, second)
+    left = [row for row in both if row[3] != "u1"]
+    assert {name: sorted(lines) for name, lines in found.items()} == {
+        "0": expected(first), "1": both, "last": left, "compacted": left,
+    }  # fmt: skip
 
 
 def test_what_is_written_after_opening_is_not_read(spark: SparkSession, tmp_path: Path) -> None:
     write_deltalake(tmp_path, rows(0))
-    source = Input(path=str(tmp_path), format="delta", columns=COLUMNS)
-    frame = open_rows(spark, source, Path())
+    before = frame(spark, tmp_path)
     write_deltalake(tmp_path, rows(3), mode="overwrite")
-    assert sorted(tuple(row) for row in frame.collect()) == expected(rows(0))
+    assert sorted(tuple(row) for row in before.collect()) == expected(rows(0))
 
 
 def test_an_empty_table_and_a_column_that_came_later(compiled: SparkSession, tmp_path: Path) -> None:

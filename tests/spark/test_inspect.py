@@ -8,7 +8,7 @@ from dplib.config.edge_input import VertexDomain
 from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.errors import SchemaError
 from dplib.spark.graphs.edges import inspect_edges, judge_edges
-from dplib.spark.rows.inspect import inspect_rows, inspect_values
+from dplib.spark.rows.inspect import inspect_judged, inspect_rows, inspect_values
 from dplib.spark.rows.inspection import Inspection, RuleCount
 from dplib.spark.rows.row_domain import RULES, RowDomain
 from tests.spark.rows import FIRST_DAY, ITEMS, N_DAYS, bound_oracle, random_rows, resolve_oracle, settings
@@ -65,11 +65,12 @@ def test_the_losses_of_items_are_what_both_caps_take(random_report: Inspection, 
 
 
 def test_no_rows_are_zeros(spark: SparkSession) -> None:
-    source, privacy = settings()
-    report = inspect_rows(spark.createDataFrame([], TEXT), source, privacy, DOMAIN).rules
-    assert {count[1:] for count in report} == {(0, 0)}
+    judged = "failed int, shown string, day int, row_type int, quantity long, series int, clamped boolean, unit string"
+    report = inspect_judged(spark.createDataFrame([], judged), RULES, 4, 4, ITEMS)
+    assert {count[1:] for count in report.rules} == {(0, 0)}
+    assert report.losses == []
     # No cap a day is set, so none is reported.
-    assert [count.rule for count in report][len(RULES) :] == [
+    assert [count.rule for count in report.rules][len(RULES) :] == [
         "quantity is within its cap",
         "quantity is at least 1",
         "rows are within the cap a unit",

@@ -80,7 +80,9 @@ def test_lines_that_are_cut_are_read_as_the_parser_reads_them(spark: SparkSessio
     inputs: dict[str, DataFrame] = {}
     for place, sep in enumerate((",", "\t", "|")):
         signs = [sep, "a", "1", " ", '"', "\\", "\0", "\t", "\ufeff", "é", "#", "'"]
-        lines = ["".join(line) for size in range(1, 4) for line in itertools.product(signs, repeat=size)]
+        # All triples once: where tabs and bars separate, pairs show what the sign changes.
+        sizes = range(1, 4) if sep == "," else range(1, 3)
+        lines = ["".join(line) for size in sizes for line in itertools.product(signs, repeat=size)]
         lines += [sep.join(["2020-01-01", "naan", "1", "u", "more"][:size]) for size in range(1, 6)]
         text = [line.encode() for line in lines]
         text += [b"a\xff" + sep.encode() + b"b\xc3", b"\xed\xa0\x80" + sep.encode()]
@@ -96,7 +98,7 @@ def test_lines_that_are_cut_are_read_as_the_parser_reads_them(spark: SparkSessio
         found = rows_of_each(spark, commas)
     found |= rows_of_each(spark, inputs)
     for sep in (",", "\t", "|"):
-        assert len(found[f"cut {sep}"]) > 1_500
+        assert len(found[f"cut {sep}"]) > (1_500 if sep == "," else 130)
         assert found[f"cut {sep}"] == found[f"parsed {sep}"]
 
 

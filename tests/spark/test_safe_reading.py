@@ -116,10 +116,11 @@ def test_a_line_of_json_is_at_most_one_row(compiled: SparkSession, tmp_path: Pat
     assert found.count((None, None)) == len(lines) - 2
 
 
-@pytest.mark.parametrize(("kind", "limit"), [("csv", 10**6), ("json", 16 * 10**6), ("snap", 10**6)])
+@pytest.mark.parametrize(("kind", "limit"), [("csv", 10**6), ("json", 2 * 10**6), ("snap", 10**6)])
 def test_lines_that_are_passed_over_for_their_length_are_told(
-    kind: str, limit: int, spark: SparkSession, tmp_path: Path
+    kind: str, limit: int, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(input_files.LINE_LIMITS, "json", 2 * 10**6)  # an eighth of what it is
     given = EdgeInput.model_validate({"path": "in", "format": kind}) if kind == "snap" else source(format=kind)
     for end in ("\n", "\r\n"):
         lines = ["x" * length for length in (limit - 2, limit - 1, limit + 1)]
@@ -139,23 +140,27 @@ def test_no_format_s_limit_is_longer_than_what_the_line_reader_holds() -> None:
 def test_no_other_row_decides_whether_a_long_line_counts(
     kind: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # All lengths are an eighth of the true ones: what matters is which is longer.
-    monkeypatch.setattr(input_files, "_MAX_HELD", input_files._MAX_HELD // 8)
-    limits = {name: limit // 8 for name, limit in input_files.LINE_LIMITS.items()}
+    # All lengths are a 32nd of the true ones: what matters is which is longer.
+    monkeypatch.setattr(input_files, "_MAX_HELD", input_files._MAX_HELD // 32)
+    limits = {name: limit // 32 for name, limit in input_files.LINE_LIMITS.items()}
     monkeypatch.setattr(input_files, "LINE_LIMITS", limits)
-    spark.conf.set(OPEN_COST, str(2**22 // 8))
+    open_cost = 2**22 // 32
+    spark.conf.set(OPEN_COST, str(open_cost))
     # Files are cut into tasks by their sizes; pieces of these lines, their beginnings or ends, would be rows.
     row = {"csv": "2024-01-02,a", "json": '{"day": "2024-01-02", "item": "a"}', "snap": "2 3"}[kind]
     other = {"csv": "2024-01-01,a", "json": '{"day": "2024-01-01", "item": "a"}', "snap": "0 1"}[kind]
-    blank = " " * (17_000_000 // 8)
-    lines = [blank + row, row + blank, 2 * blank + row] + ([blank[:375_000] + row] * 9 if kind != "json" else [])
+    blank = " " * (17_000_000 // 32)
+    lines = [blank + row, row + blank, 2 * blank + row] + ([blank[:93_750] + row] * 9 if kind != "json" else [])
     given = EdgeInput.model_validate({"path": "in", "format": kind}) if kind == "snap" else source(format=kind)
     header = [HEADER.strip()] if kind == "csv" else []
+    # Half of the second file ends a little before its longest line does: a task of that size would read the rest.
+    longest = 2 * blank + row
+    padding = " " * (len(longest) - open_cost - limits[kind] // 4)
     try:
-        for before in (0, 10_000):
-            write(tmp_path, {"in": "\n".join([*header, *[other] * before, *lines, other, ""])})
+        for written in ([*[other] * 10_000, *lines, other], [longest, padding, other]):
+            write(tmp_path, {"in": "\n".join([*header, *written, ""])})
             found = open_edges(spark, given, tmp_path) if kind == "snap" else open_rows(spark, given, tmp_path)
-            assert found.count() == before + 1
+            assert found.count() == written.count(other)
     finally:
         spark.conf.unset(OPEN_COST)
 
