@@ -158,6 +158,6 @@ def summed_masses(noise: Noise) -> tuple[IntArray, int]:
     both = masses[:0:-1] + masses
     whole, total, sums = sum(both), 0, []
     for mass in both:
-        total += mass
+        total += each
         sums.append(total * ONE // whole)
     return np.array(sums, np.int64), len(masses) - 1
