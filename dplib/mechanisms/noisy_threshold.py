@@ -157,7 +157,7 @@ def summed_masses(noise: Noise) -> tuple[IntArray, int]:
         ratio = ratio if noise.law is Law.LAPLACE else _DIGITS.multiply(ratio, fall)
     both = masses[:0:-1] + masses
     whole, total, sums = sum(both), 0, []
-    for mass in both:
+    for each in both:
         total += each
         sums.append(total * ONE // whole)
     return np.array(sums, np.int64), len(masses) - 1
