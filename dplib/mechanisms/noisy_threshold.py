@@ -148,12 +148,12 @@ def summed_masses(noise: Noise) -> tuple[IntArray, int]:
     step = _DIGITS.divide(Decimal(-noise.parameter.denominator), Decimal(noise.parameter.numerator))
     # From one mass to the next: e^(-1 / b), or e^(-1 / (2 sigma^2)), which falls by e^(-1 / sigma^2) with each.
     fall = _DIGITS.exp(step)
-    ratio, mass = fall if noise.law is Law.LAPLACE else _DIGITS.sqrt(fall), Decimal(_PARTS)
+    ratio, exact = fall if noise.law is Law.LAPLACE else _DIGITS.sqrt(fall), Decimal(_PARTS)
     masses: list[int] = []
     while not masses or masses[-1] > _PARTS >> ODDS_BITS + 2:
         require(2 * len(masses) < MAX_VALUES, "privacy.budget", "give noise of at most some thousand", "a smaller one")
-        masses.append(int(mass))
-        mass = _DIGITS.multiply(mass, ratio)
+        masses.append(int(exact))
+        exact = _DIGITS.multiply(exact, ratio)
         ratio = ratio if noise.law is Law.LAPLACE else _DIGITS.multiply(ratio, fall)
     both = masses[:0:-1] + masses
     whole, total, sums = sum(both), 0, []
