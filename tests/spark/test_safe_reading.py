@@ -44,9 +44,8 @@ INPUTS: dict[str, Given] = {
         named(item="site") | {"date_format": "yyyyMMdd"},
     ),
     "folders": (dict.fromkeys(FOLDERS, LINE), {"options": {"header": "true", "recursiveFileLookup": "true"}}),
-    "beside empty files": ({"in/a": "", "in/b": "", "in/c": LINE}, {}),
-    "headers": (
-        {"in/a": '"day",item\n2024-01-01,a\n', "in/b.gz": gzip.compress(b"day,item\n2024-01-01,a\n")},
+    "headers beside empty files": (
+        {"in/0": "", "in/1": "", "in/a": '"day",item\n2024-01-01,a\n', "in/b.gz": gzip.compress(LINE.encode())},
         {},
     ),
     "capitals of text": ({"in": "Day,day,item,note,note,\n1999,2024-01-01,a,x,y,\n"}, {}),
@@ -233,7 +232,7 @@ def test_an_empty_folder_and_empty_files_are_refused(spark: SparkSession, tmp_pa
     write(tmp_path, {"in/a": "", "in/b": ""})
     with pytest.raises(SchemaError, match=r"^input.path must .* got in, empty files only"):
         open_rows(spark, source(), tmp_path)
-    assert read["beside empty files"] == [FIRST]
+    assert read["headers beside empty files"] == [FIRST] * 2
 
 
 def _two_tables(first: pa.Table, second: pa.Table, writer: Callable[[pa.Table, Path], None]) -> Callable[[Path], None]:
@@ -274,10 +273,10 @@ def test_files_of_one_folder_must_hold_a_column_with_one_type(kind: str, spark: 
 
 
 def test_headers_of_one_folder_must_be_equal(spark: SparkSession, tmp_path: Path, read: Rows) -> None:
-    assert read["headers"] == [FIRST] * 2
-    write(tmp_path, INPUTS["headers"][0])
+    assert read["headers beside empty files"] == [FIRST] * 2
+    write(tmp_path, INPUTS["headers beside empty files"][0])
     write(tmp_path, {"in/c": "item,day\na,2024-01-01\n"})
-    match = r"^input.path must name files with the same columns in the same order, got day, item and, in file 3 of 3 by"
+    match = r"^input.path must name files with the same columns in the same order, got day, item and, in file 5 of 5 by"
     with pytest.raises(SchemaError, match=match):
         open_rows(spark, source(), tmp_path)
 
