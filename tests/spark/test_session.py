@@ -3,6 +3,7 @@ import subprocess
 import sys
 import traceback
 from contextlib import suppress
+from pathlib import Path
 
 import pyspark
 import pytest
@@ -21,27 +22,32 @@ from dplib.spark.engine.session import (
     quiet_spark_errors,
     start_session,
 )
+from tests.support.jobs import SECRET, new_shop
 
-VALUE = "SECRETVALUE"
+VALUE, NAME = "SECRETVALUE", "SHOP_SECRET_VARIABLE"
 NOISY_RUN = """
 import gc
+import os
 import sys
 from pathlib import Path
 import pyarrow as pa
 import pyspark
+from pyspark import SparkContext
 from pyspark.sql import functions as F
 from dplib.config.event_input import Columns, Input
 from dplib.config.sections import EventPrivacySettings, SparkSettings
 from dplib.errors import DplibError
+from dplib.jobs.consistent_histograms.job import JOB
 from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.read import open_rows
 from dplib.spark.rows.resolve import resolve_rows
 from dplib.spark.rows.row_domain import RowDomain
-from dplib.spark.engine.session import quiet_spark_errors, start_session, stop
+from dplib.spark.engine.session import java_holds, quiet_spark_errors, start_session, stop
 import datetime as dt
 
-folder = Path(sys.argv[1])
+folder, config, name = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+JOB.prepare(config)
 conf = {"spark.sql.shuffle.partitions": "1", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 spark = start_session("noisy", SparkSettings(master="local[1]", conf=conf))
 columns = Columns(day="day", item="item", quantity="n", unit="unit")
@@ -55,12 +61,18 @@ def fail(batches):
         raise ValueError(str(batch.to_pydict()))
     yield batch
 
+def held_by(pid):
+    place = Path(f"/proc/{pid}/environ")
+    return place.exists() and name in place.read_text()
+
 def look(batches):
     for batch in batches:
-        seen = pa.array([f"{gc.get_freeze_count() > 0} {pyspark.__file__}"] * batch.num_rows)
+        held = name in os.environ or held_by("self") or held_by(os.getppid())
+        seen = pa.array([f"{held} {gc.get_freeze_count() > 0} {pyspark.__file__}"] * batch.num_rows)
         yield pa.RecordBatch.from_arrays([seen], ["seen"])
 
 print("worker", spark.range(1).mapInArrow(look, "seen string").collect()[0]["seen"])
+print("java", held_by(SparkContext._gateway.proc.pid), java_holds(name), java_holds("PATH"))
 text = spark.read.text(str(folder / "rows.csv"))
 jobs = {
     "cast": lambda: text.select(F.col("value").cast("int")).collect(),
@@ -85,12 +97,13 @@ stop(spark)
 def noisy_run(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
     """What a process prints whose session, started as users' sessions are, fails at values of rows."""
     folder = tmp_path_factory.mktemp("noisy")
+    shop = new_shop(folder).set(secret=f"env:{NAME}")
     lines = ["day,item,n,unit", "2020-01-01,naan,1,u1"]
     lines += [f"{VALUE},naan,1,u2", f"2020-01-01,{VALUE},1,u", f"2020-01-01,naan,{VALUE},u", f'"{VALUE},,', VALUE]
     (folder / "rows.csv").write_text("\n".join(lines))
-    done = subprocess.run(
-        [sys.executable, "-c", NOISY_RUN, str(folder)], capture_output=True, text=True, check=False, timeout=500
-    )
+    words = [sys.executable, "-c", NOISY_RUN, str(folder), str(shop.config), NAME]
+    known = os.environ | {NAME: SECRET.hex()}
+    done = subprocess.run(words, env=known, capture_output=True, text=True, check=False, timeout=500)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -100,7 +113,7 @@ def test_no_value_reaches_the_screen(noisy_run: subprocess.CompletedProcess[str]
     printed = noisy_run.stdout.splitlines()
     assert printed[0] == "counts [[1]]"
     # All five jobs do fail, and each would have printed the value.
-    assert [line.split()[:2] for line in printed[2:]] == [
+    assert [line.split()[:2] for line in printed[3:]] == [
         ["cast", "DplibError"], ["python", "DplibError"], ["failfast", "SchemaError"], ["header", "SchemaError"],
         ["column", "SchemaError"],
     ]  # fmt: skip
@@ -113,7 +126,17 @@ def test_no_value_reaches_the_screen(noisy_run: subprocess.CompletedProcess[str]
 def test_workers_start_with_what_they_need(noisy_run: subprocess.CompletedProcess[str]) -> None:
     # Only the process that dplib has workers forked from takes what it loaded out of their search for garbage; modules
     # are compiled ones of the installed package, not those of Spark's archive.
-    assert noisy_run.stdout.splitlines()[1] == f"worker True {pyspark.__file__}"
+    assert noisy_run.stdout.splitlines()[1].split(" ", 2)[2] == f"True {pyspark.__file__}"
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the system does not show environments")
+def test_neither_java_nor_a_worker_gets_the_variable_of_a_secret(noisy_run: subprocess.CompletedProcess[str]) -> None:
+    """Also where the secret is never read, as when a stored measurement is published."""
+    _, worker, java = noisy_run.stdout.splitlines()[:3]
+    assert worker.split()[:2] == ["worker", "False"]
+    # The looking itself works: Java has a PATH.
+    assert java.split() == ["java", "False", "False", "True"]
 
 
 def test_spark_errors_become_sentences(spark: SparkSession) -> None:
