@@ -33,8 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported lives to the end: nobody looks through it for garbage."""
+    """What was imported lives to the end: nobody looks through it for garbage, and seldom through what tests left."""
     gc.freeze()
+    gc.set_threshold(3_000, 10, 100)
     gc.enable()
 
 
