@@ -119,7 +119,7 @@ def test_kubernetes_starts_an_executor_with_options_that_spark_knows(tmp_path: P
     assert given["--driver-url"] == "spark://driver"
     # The class itself tells its options when it gets none.
     java = Path(sys.prefix) / "jre" / "bin" / "java"
-    command = [str(java), "-cp", f"{SPARK_HOME}/jars/*", main]
+    command = [str(java), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", f"{SPARK_HOME}/jars/*", main]
     usage = subprocess.run(command, capture_output=True, text=True, check=False).stderr
     assert given.keys() <= set(re.findall(r"--[A-Za-z-]+", usage))
     assert {"--driver-url", "--executor-id", "--cores", "--app-id"} <= set(re.findall(r"--[A-Za-z-]+", usage))
