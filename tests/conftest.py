@@ -65,8 +65,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
         # of frames made of lists would be forked from another.
         "spark.python.daemon.module": "tests.support.worker_daemon",
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
-        # A test that loses a session's blocks leaves one whose heartbeats fail; sixty, ten minutes, would end it.
-        "spark.executor.heartbeat.maxFailures": "1000000",
         # Many small queries: the second compiler costs more than it saves.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
