@@ -37,12 +37,13 @@ def main() -> None:
     words = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     now = processor_seconds(TESTS, ROOT)
+    print(f"processor seconds of {commit}: {now:.0f}", flush=True)
     with tempfile.TemporaryDirectory(prefix="dplib-suite-") as folder:
         then = before(Path(folder))
     RECORD.parent.mkdir(parents=True, exist_ok=True)
     found = {"commit": commit, "now": now, "before": then, "ratio": now / then}
     RECORD.write_text(json.dumps(found, indent=2), encoding="utf-8")
-    print(f"processor seconds: {commit} {now:.0f}, {BEFORE} {then:.0f}; ratio {now / then:.3f}")
+    print(f"processor seconds of {BEFORE}: {then:.0f}; ratio {now / then:.3f}")
 
 
 if __name__ == "__main__":
