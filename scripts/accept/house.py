@@ -28,7 +28,7 @@ PLAN = 84_000
 ADDED = {
     13: 14_146 + 1_713,
     15: 7_806 + 2_940,
-    16: 1_097 + 259 + 1_719 + 1_026 + 1_196 + 310,
+    16: 1_097 + 259 + 1_719 + 1_026 + 1_196 + 311,
     17: 4_199 + 4_455,
     18: 2_311 + 4_921,
 }
@@ -41,8 +41,8 @@ acceptance (76).
 15 and 16: of their developers' landings from 0b4171d to fa02b2e, while 5,092 lines were taken out by those of issue 14.
 15 to 18: of the commits of theirs from e6a7967 to 6aa0771, beside others of issue 14, which took 2,532 lines out (some
 420 of them data of tests, which are YAML now).
-16 to 18: of the commits of theirs from 55dcbef to 3fa6049; 16: of all from there to 1aaf8de, and
-from there to the last change of this line.
+16 to 18: of the commits of theirs from 55dcbef to 3fa6049; 16: of all from there to 1aaf8de, and from there
+to the last change of this line.
 """
 GOLDEN = ("golden", "kmeans_golden", "minimum_cuts_golden", "network_golden", "range_golden")
 SAME = 10

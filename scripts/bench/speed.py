@@ -20,6 +20,7 @@ from pathlib import Path
 from statistics import median
 
 from scripts import make_data
+from scripts.accept.claims import SUBREAPER
 from scripts.accept.runs import ROOT
 from scripts.bench.counted_rows import CONSOLE, RUN, UNITS, configure, counted
 
@@ -27,8 +28,6 @@ RECORD = ROOT / "build" / "bench" / "speed.json"
 PAIRS = 3
 N_ROWS = 1_000_000
 MILLIONS = (1, 5, 20)
-PR_SET_CHILD_SUBREAPER = 36
-"""Of the Linux kernel's prctl."""
 TEN_DAYS = 10
 ENVIRONMENT = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """That of a user, whose Python keeps what it compiled of modules."""
@@ -84,7 +83,7 @@ def processor_seconds(words: list[str], folder: Path) -> float:
         RuntimeError: if it fails, with what it said.
     """
     # Java outlives the Python that started it: who is left without a parent becomes a child of this process.
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     before = ended_children()
     done = subprocess.run(words, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -16,7 +16,7 @@ from scripts.bench.speed import processor_seconds
 
 RECORD = ROOT / "build" / "bench" / "suite.json"
 BEFORE = "9dc4fc7"
-"""The commit whose suite took the 14 minutes that the target was set against."""
+"""The last commit before the work of which the target is a part; the target was written against 14 minutes."""
 QUICK = "not slow and not cluster and not connect and not postgres"
 ITS_TESTS = [".venv/bin/pytest", "-n", "2", "--dist", "loadfile", "-m", QUICK]
 """What ``make test`` ran in that commit, beside lint and types."""
