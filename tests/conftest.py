@@ -65,8 +65,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
         # of frames made of lists would be forked from another.
         "spark.python.daemon.module": "tests.support.worker_daemon",
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
-        # Many small queries: the second compiler costs more than it saves.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # Many small queries: the second compiler costs more than it saves. With the first alone Java keeps 48 MB of
+        # compiled code, which all tests together fill: it would look for methods to throw away, and compile them again.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
     }
     session = start_session("dplib-tests", SparkSettings(master="local[2]", conf=conf))
     without_python_sources(session)
