@@ -4,18 +4,17 @@ SHELL := /bin/bash
 # The last line of `make demo` is a directory alone, also when another make calls it.
 MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
-# The suite runs in two processes, one of which starts Spark; a number here splits each into as many of its own.
+# The suite runs in one process, with one Spark: cores that share what they compute with make each other slower, and
+# each further process loads and compiles anew. A number here splits it into as many, which takes less time by the clock.
 WORKERS ?= 0
 QUICK := not slow and not cluster and not connect and not postgres
-# Tests that start no Spark.
-UNITS := tests/unit tests/property tests/statistical tests/peers
 export JAVA_HOME := $(CURDIR)/.venv/jre
 # Small matrices in many processes: more threads than cores only get in each other's way.
 export OPENBLAS_NUM_THREADS := 1
 # Compiled once, not by each of the suite's processes, also where the caller forbids Python to write bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test test-jobs test-airflow test-slow test-postgres unit lint types imports format bench bench-peers accept cluster test-connect data clean
+.PHONY: help setup demo test suite unit test-airflow test-slow test-postgres lint types imports format bench bench-peers accept cluster test-connect data clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -26,14 +25,13 @@ setup: ## Create or refresh .venv (packages from requirements.lock, this project
 demo: setup ## Release the flights of New York City in 2013 with the main job, in Spark local mode
 	@scripts/demo.sh
 
-test: setup lint types imports ## Lint, types, import contracts and the test suite
-	@$(MAKE) -j 2 unit test-jobs
+test: setup lint types imports suite ## Lint, types, import contracts and the test suite
 
-unit: setup ## The tests that start no Spark
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)" $(UNITS)
+suite: setup ## The tests alone
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)"
 
-test-jobs: setup ## The other tests: Spark, whole jobs and the documents
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)" $(UNITS:%=--ignore=%)
+unit: setup ## Those that start no Spark
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)" tests/unit tests/property tests/statistical tests/peers
 
 cluster: setup ## The tests on a real standalone cluster on loopback
 	$(BIN)/pytest -m cluster

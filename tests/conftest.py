@@ -26,10 +26,15 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that uses the session, so that `-m "not spark"` starts no Spark."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.spark)
+    """Mark every test that uses the session, so that `-m "not spark"` starts no Spark, and run their files last.
+
+    Java then lives no longer than they take.
+    """
+    spark = [item for item in items if "spark" in getattr(item, "fixturenames", ())]
+    for item in spark:
+        item.add_marker(pytest.mark.spark)
+    last = {item.path for item in spark}
+    items.sort(key=lambda item: item.path in last)
 
 
 def pytest_collection_finish() -> None:
