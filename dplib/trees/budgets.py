@@ -40,6 +40,8 @@ LawName = Literal["laplace", "gaussian"]
 SHARE_BITS = 40
 WHOLE = 1 << SHARE_BITS
 """The whole budget, in units of exact shares."""
+_FEW = 1000
+"""Up to so many nodes a sort is faster than the compiled table, and nothing has to be loaded for it."""
 
 
 def law_of(noise: LawName) -> Law:
@@ -246,6 +248,8 @@ def exact_level_shares(tree: IntervalTree, level_shares: npt.ArrayLike) -> IntAr
 
 def distinct_shares(shares: IntArray) -> tuple[IntArray, IntArray]:
     """The different shares in increasing order, and the place of each node's among them, shape (n_nodes,)."""
+    if len(shares) <= _FEW:
+        return np.unique(shares, return_inverse=True)
     found, place = _distinct(shares)
     order = np.argsort(found)
     rank = np.empty(len(found), dtype=np.int64)

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -222,23 +220,3 @@ def test_the_notebook_runs(releases: dict[str, Release], monkeypatch: pytest.Mon
             exec("".join(cell["source"]), space)  # noqa: S102 - the notebook is the code under test
     assert space["naive"] != pytest.approx(space["whole"]["std_error"][0], rel=0.05)
     assert space["axes"].lines
-
-
-ALONE = """
-import sys
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("pyspark", "sqlalchemy", "psycopg", "cryptography", "jinja2", "typer", "rich"):
-            raise ImportError(name)
-sys.meta_path.insert(0, Absent())
-import dplib
-assert len(sys.modules) < 200 and "numpy" not in sys.modules
-for path in sys.argv[1:]:
-    assert len(dplib.open_release(path).query())
-    assert len(dplib.open_release(path).to_pandas())
-"""
-
-
-def test_reading_needs_the_small_core_alone(releases: dict[str, Release]) -> None:
-    paths = [str(release.path) for release in releases.values()]
-    subprocess.run([sys.executable, "-c", ALONE, *paths], check=True, cwd=ROOT)

@@ -153,7 +153,7 @@ def test_level_shares() -> None:
         spread_level_shares(tree, [0.5, 0.5, 0.5, 0.5])
 
 
-@pytest.mark.parametrize(("n_different", "n"), [(1, 1), (1, 500), (3, 400), (511, 4000), (513, 4000), (6000, 20_000)])
+@pytest.mark.parametrize(("n_different", "n"), [(1, 1), (3, 1000), (3, 1001), (511, 4000), (513, 4000), (6000, 20_000)])
 def test_distinct_shares_are_those_of_a_sort(n_different: int, n: int) -> None:
     rng = np.random.default_rng(n_different)
     # Shares of few digits, as they are: neighbours and low zeros must not confuse the table.
