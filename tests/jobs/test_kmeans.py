@@ -2,23 +2,31 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.types import ArrayType, BooleanType, DecimalType, DoubleType, LongType, StringType
 
+from dplib.clustering.source import Blocks
+from dplib.clustering.sums import Moments
 from dplib.config.point_input import PointInput
 from dplib.errors import SchemaError
 from dplib.jobs.kmeans.collection import Collection
+from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.measure import measure_reports
 from dplib.jobs.kmeans.report_text import ReportReader, report_of
+from dplib.jobs.table import job_named
 from dplib.release.tables import read_table
+from dplib.spark.points import point_rows
 from dplib.spark.points.point_rows import open_points
-from tests.support.jobs import content, dplib, named, require_refused
+from dplib.spark.points.points import SparkPoints, block_points
+from tests.support.jobs import Outcome, content, dplib, named, require_refused
 from tests.support.made_releases import made_release
-from tests.support.places import EXACT, GROUPS, LOCAL, Places, new_places
+from tests.support.places import EXACT, GROUPS, LOCAL, Places, new_places, read_in_python
 
 
 def shown_by(places: Places) -> dict[str, list[str]]:
@@ -37,17 +45,24 @@ def places(tmp_path: Path, spark: object) -> Places:
     return new_places(tmp_path)
 
 
+BAD = [
+    ("nan", "5", "p1"), ("SECRETVALUE", "5", "p2"), ("", "5", "p3"), ("5", "5", ""), ("5",), ("inf", "5", "p4"),
+    ("-1e999", "5", "p5"), (" 7 ", " 8", "p6"), ("500", "-500", "p7"),
+]  # fmt: skip
+"""Rows of which four count."""
+
+
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, spark: object) -> tuple[Places, Path]:
-    """A place with one row that does not count, and its release."""
-    place = new_places(tmp_path_factory.mktemp("made")).rows([*GROUPS, ("x", "1", "nobody")])
-    return place, place.run().release
+def made(tmp_path_factory: pytest.TempPathFactory, spark: object) -> tuple[Places, Outcome]:
+    """A place with good and bad rows, and its run, with hardly any noise."""
+    place = new_places(tmp_path_factory.mktemp("made"), privacy__budget=EXACT).rows([*GROUPS, *BAD])
+    return place, place.run()
 
 
-def test_a_run_publishes_answers_and_comes_again_for_nothing(made: tuple[Places, Path], pictures: None) -> None:
-    places, release = made
+def test_a_run_publishes_answers_and_comes_again_for_nothing(made: tuple[Places, Outcome], pictures: None) -> None:
+    places, release = made[0], made[1].release
     manifest = json.loads((release / "manifest.json").read_text())
-    assert manifest["cost"] == "1"
+    assert manifest["cost"] == "30"
     assert manifest["details"]["method"] == "grid"
     assert manifest["domain"]["coordinates"] == ["east", "north"]
     assert "iteration" not in json.dumps(manifest)
@@ -57,10 +72,10 @@ def test_a_run_publishes_answers_and_comes_again_for_nothing(made: tuple[Places,
     places.rows([*GROUPS, ("50", "50", "z")])
     assert places.run().release == release
     assert content(places.output) == before
-    places.rows([*GROUPS, ("x", "1", "nobody")])
+    places.rows([*GROUPS, *BAD])
     # Publish settings make another page of the same measurement.
     assert places.run("--set", "publish.picture.x=north").release == release
-    assert places.spent() == 1
+    assert places.spent() == 30
     assert dplib("verify", str(release), "--ledger", f"sqlite:///{places.folder}/ledger.db").code == 0
     answers = json.loads(dplib("query", str(release), "--json").out)
     assert len(answers) == 2
@@ -77,8 +92,8 @@ def test_a_run_publishes_answers_and_comes_again_for_nothing(made: tuple[Places,
         assert (refused.code, refused.err.split(" must")[0]) == (2, f"dplib: {name}")
 
 
-def test_assign_is_apart_from_the_release_and_says_what_it_is(made: tuple[Places, Path]) -> None:
-    places, release = made
+def test_assign_is_apart_from_the_release_and_says_what_it_is(made: tuple[Places, Outcome]) -> None:
+    places, release = made[0], made[1].release
     before, to = content(release), places.folder / "mine"
     found = dplib("assign", str(release), "--config", str(places.config), "--to", str(to))
     assert found.code == 0, found.err
@@ -86,12 +101,13 @@ def test_assign_is_apart_from_the_release_and_says_what_it_is(made: tuple[Places
     assert "NOT PRIVATE" in (to / "_NOT_PRIVATE.txt").read_text()
     rows = read_table_of(to)
     assert list(rows.columns) == ["east", "north", "unit", "center", "distance"]
-    assert len(rows) == 101
-    assert rows.center.isna().sum() == 1
+    # Whoever has no unit has a point.
+    assert len(rows) == 109
+    assert rows.center.isna().sum() == 4
     by_group = rows.dropna().groupby(rows.unit.str[0]).center.nunique()
-    assert by_group.to_dict() == {"a": 1, "b": 1}
+    assert (by_group["a"], by_group["b"]) == (1, 1)
     assert content(release) == before
-    assert places.spent() == 1
+    assert places.spent() == 30
     for folder, name in ((to, "--to"), (release / "rows", "--to")):
         refused = dplib("assign", str(release), "--config", str(places.config), "--to", str(folder))
         assert (refused.code, named(refused)) == (2, name)
@@ -100,26 +116,21 @@ def test_assign_is_apart_from_the_release_and_says_what_it_is(made: tuple[Places
     assert (refused.code, named(refused)) == (2, "RELEASE")
 
 
-BAD = [
-    ("nan", "5", "p1"), ("SECRETVALUE", "5", "p2"), ("", "5", "p3"), ("5", "5", ""), ("5",), ("inf", "5", "p4"),
-    ("-1e999", "5", "p5"), (" 7 ", " 8", "p6"), ("500", "-500", "p7"),
-]  # fmt: skip
-
-
-def test_bad_rows_follow_the_rule_and_appear_nowhere(tmp_path: Path, spark: object) -> None:
-    places = new_places(tmp_path, privacy__budget=EXACT).rows(BAD)
-    found = places.run()
-    assert places.weight() == 4
+def test_bad_rows_follow_the_rule_and_appear_nowhere(made: tuple[Places, Outcome]) -> None:
+    places, found = made
+    weights = read_table(found.release / "estimates", ["weight"], blocks=("weights",))["weight"]
+    assert round(float(weights.to_numpy().sum())) == 104
     assert "SECRETVALUE" not in found.out + found.err
     assert all(b"SECRETVALUE" not in path.read_bytes() for path in places.output.rglob("*") if path.is_file())
     shown = shown_by(places)
-    assert shown["unit is given"] == ["7", "2"]
-    assert shown["every coordinate is given"] == ["4", "3"]
-    assert shown["point is inside the bounds"] == ["1", "3"]
-    assert shown["rows are within the cap a unit"] == ["4", "0"]
+    assert shown["unit is given"] == ["107", "2"]
+    assert shown["every coordinate is given"] == ["104", "3"]
+    assert shown["point is inside the bounds"] == ["101", "3"]
+    assert shown["rows are within the cap a unit"] == ["104", "0"]
 
 
-def test_a_private_radius_is_part_of_the_release(tmp_path: Path, spark: object) -> None:
+@pytest.mark.usefixtures("spark")
+def test_a_private_radius_is_part_of_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ball = {"radius": "private", "radius_share": "1/2", "n_clusters": 2, "method": "grid"}
     places = new_places(tmp_path, clustering=ball, privacy__budget={"epsilon": 60}, privacy__max_rows_per_unit=2)
     places.rows([*GROUPS, *GROUPS])
@@ -130,32 +141,38 @@ def test_a_private_radius_is_part_of_the_release(tmp_path: Path, spark: object) 
     draws = read_table(release / "measurement").to_pandas()
     assert draws[draws.draw == 0].noisy.sum() == pytest.approx(200, abs=4)
     assert dplib("verify", str(release)).code == 0
+    seen: list[pd.DataFrame] = []
+    monkeypatch.setattr("dplib.jobs.kmeans.assign.write_assigned", lambda rows, _: seen.append(rows.toPandas()))
     found = dplib("assign", str(release), "--config", str(places.config), "--to", str(tmp_path / "mine"))
     assert found.code == 0, found.err
+    # Distances are in radii of the ball that was found; the groups' points lie within five of each other.
+    assert seen[0].groupby(seen[0].unit.str[0]).center.nunique().to_dict() == {"a": 1, "b": 1}
+    assert seen[0].distance.max() < 5 / manifest["details"]["choices"]["radius"]
     assert "privately found radius" in places.command("plan").out
 
 
-def test_arrays_and_rows_of_their_own_unit(tmp_path: Path, spark: object) -> None:
-    places = new_places(tmp_path, privacy={"unit": "event", "budget": EXACT})
-    rows = [[1.0, 2.0], [3.0], None, [90.0, None], [95.0, 95.0], [5.0, 5.0, 5.0]]
-    pq.write_table(pa.table({"place": rows}), tmp_path / "rows.parquet")
+ARRAYS = [[1.0, 2.0], [3.0], None, [90.0, None], [95.0, 95.0], [5.0, 5.0, 5.0]]
+"""Of which two hold a point."""
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.string()], ids=str)
+def test_arrays_and_rows_of_their_own_unit(tmp_path: Path, spark: Any, kind: pa.DataType) -> None:
+    pq.write_table(pa.table({"place": pa.array(ARRAYS).cast(pa.list_(kind))}), tmp_path / "rows.parquet")
     changed = {"path": "rows.parquet", "format": "parquet", "columns": {"vector": "place"}}
-    places.set(input=changed, dataset="events")
-    dplib("init", "--config", str(places.config), "--budget", "100", "--yes")
-    assert places.weight() == 2
+    places = new_places(tmp_path, privacy={"unit": "event", "budget": EXACT}, input=changed)
+    prepared = job_named(places.job).prepare(places.config)
+    rows = open_points(spark, prepared.source(PointInput), tmp_path)
+    frame = cast(Design, prepared.design).frame
+    found = SparkPoints(block_points(rows, frame, 1, bytes(32)), 2).total(Moments(2))
+    assert np.array_equal(found[1], Blocks(frame.to_units(np.array([ARRAYS[0], ARRAYS[4]]))).total(Moments(2))[1])
 
 
-@pytest.mark.parametrize(
-    ("kind", "accepted"), [(pa.decimal128(5, 2), True), (pa.string(), True), (pa.list_(pa.float64()), False)], ids=str
-)
-def test_arrays_hold_numbers(tmp_path: Path, spark: Any, kind: pa.DataType, accepted: bool) -> None:
-    pq.write_table(pa.table({"place": pa.array([None], pa.list_(kind))}), tmp_path / "rows.parquet")
-    source = PointInput.model_validate({"path": "rows.parquet", "format": "parquet", "columns": {"vector": "place"}})
-    if accepted:
-        assert open_points(spark, source, tmp_path).columns == ["vector"]
-    else:
+def test_arrays_hold_numbers() -> None:
+    for kind in (DecimalType(5, 2), StringType(), LongType()):
+        point_rows._require_numbers("place", ArrayType(kind))
+    for other in (ArrayType(DoubleType()), BooleanType()):
         with pytest.raises(SchemaError, match="vector must name arrays of type"):
-            open_points(spark, source, tmp_path)
+            point_rows._require_numbers("place", ArrayType(other))
 
 
 def test_the_local_model_merges_one_report_a_person(tmp_path: Path, spark: object) -> None:
@@ -232,7 +249,9 @@ def test_reports_that_are_noisy_points_become_a_release_too(tmp_path: Path) -> N
     require_weights_without_errors(release)
 
 
-def test_plan_and_rehearsal(tmp_path: Path, spark: object) -> None:
+def test_plan_and_rehearsal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rehearsal is a run, whose rows are read without Spark here."""
+    read_in_python(monkeypatch)
     places = new_places(tmp_path, clustering__method="auto")
     planned = json.loads(places.command("plan", "--json").out)
     assert planned["method"] == "grid"

@@ -5,25 +5,20 @@ bytes of the release or in what was said on the way, came from the rows past the
 rows or of rounds.
 """
 
-import csv
 import logging
 import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from dplib.clustering.record import Replayed
-from dplib.config.point_input import PointInput
 from dplib.jobs.kmeans import measure as measuring
 from dplib.jobs.kmeans.query import design_of
 from dplib.jobs.kmeans.tables import Tables
 from dplib.release.manifest import load_manifest
 from tests.support.jobs import content
-from tests.support.kmeans import RowBlocks
-from tests.support.places import GROUPS, new_places
-from tests.support.rows_in_python import count_in_python
+from tests.support.places import GROUPS, new_places, read_in_python
 
 pytestmark = pytest.mark.pictures
 CASES: dict[str, dict[str, Any]] = {
@@ -33,26 +28,6 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 ON_SPARK = "grid"
-
-
-class Rows(RowBlocks):
-    """Rows in this process, as a run takes those on Spark."""
-
-    def release(self) -> None:
-        """Nothing is held."""
-
-
-def read_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs read their rows in this process: what Spark's part says is looked at in one case, and is that of all."""
-    count_in_python(monkeypatch)
-    monkeypatch.setattr("dplib.jobs.kmeans.run.open_points", _open_points)
-    monkeypatch.setattr("dplib.jobs.kmeans.run.SparkRows", lambda rows, *_: Rows((rows,)))
-
-
-def _open_points(_: object, source: PointInput, base: Path) -> np.ndarray:
-    with (base / str(source.path)).open(encoding="utf-8", newline="") as file:
-        rows = [(float(east), float(north)) for east, north, _ in list(csv.reader(file))[1:]]
-    return np.array(rows).reshape(-1, 2)
 
 
 def said(text: str) -> str:

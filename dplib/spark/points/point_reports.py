@@ -9,7 +9,7 @@ A row is judged by these rules in order and dropped at the first that it fails:
 
 Reports are randomized already, so they are no secret of anyone who reads them.
 
-Cost: one pass and one shuffle by unit; partitions send merged integers to the driver.
+Cost: one pass and one shuffle, by unit; partitions send merged integers to the driver.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.arrays import IntArray
@@ -82,10 +82,14 @@ def inspect_point_reports(rows: DataFrame, reader: ReportReader) -> Inspection:
         SchemaError: if the input cannot be read.
         DplibError: if Spark fails otherwise.
     """
-    judged = _judged(rows, reader)
+    units = _judged(rows, reader).groupBy("failed", "unit").agg(F.count("*").alias("rows"), *_least_and_most())
+    alone = F.sum((F.col("least") == F.col("most")).cast("long")).alias("alone")
     with quiet_spark_errors("inspect the reports"):
-        by_rule = {row["failed"]: row["count"] for row in judged.groupBy("failed").count().collect()}
-        kept = _once(judged).count()
+        found = {
+            row["failed"]: row for row in units.groupBy("failed").agg(F.sum("rows").alias("rows"), alone).collect()
+        }
+    by_rule = {failed: row["rows"] for failed, row in found.items()}
+    kept = found[None]["alone"] if None in found else 0
     return Inspection(rule_counts(REPORT_RULES, by_rule | {len(REPORT_RULES) - 1: by_rule.get(None, 0) - kept}, kept))
 
 
@@ -97,11 +101,14 @@ def _judged(rows: DataFrame, reader: ReportReader) -> DataFrame:
 
 
 def _once(judged: DataFrame) -> DataFrame:
-    different = judged.where(F.col("failed").isNull()).select("unit", "asked", "report").distinct()
-    alone = different.groupBy("unit").agg(
-        F.count("*").alias("times"), F.first("asked").alias("asked"), F.first("report").alias("report")
-    )
-    return alone.where(F.col("times") == 1).select("asked", "report")
+    units = judged.where(F.col("failed").isNull()).groupBy("unit").agg(*_least_and_most())
+    return units.where(F.col("least") == F.col("most")).select("least.asked", "least.report")
+
+
+def _least_and_most() -> tuple[Column, Column]:
+    """Of a unit's reports, two that are equal where all are."""
+    sent = F.struct("asked", "report")
+    return F.min(sent).alias("least"), F.max(sent).alias("most")
 
 
 def _judge(reader: ReportReader) -> Callable[[Batches], Batches]:
