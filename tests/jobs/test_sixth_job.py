@@ -62,7 +62,7 @@ def visits(tmp_path: Path) -> Visits:
 def made(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Visits:
     """A place with its release, made by the job's own program as spark-submit or Airflow starts it, in this process.
 
-    A job's file in a process of its own is run in `tests.jobs.test_bad_rows`.
+    A job's file in a process of its own is run in `tests.spark.test_session`.
     """
     place = new_place(Visits, tmp_path_factory.mktemp("made"), SETTINGS, "10").rows(ROWS)
     program = place.folder / "rows_by_day.py"

@@ -1,5 +1,5 @@
 import os
-import subprocess
+import re
 import sys
 import traceback
 from contextlib import suppress
@@ -22,39 +22,37 @@ from dplib.spark.engine.session import (
     quiet_spark_errors,
     start_session,
 )
-from tests.support.jobs import SECRET, new_shop
+from tests.support.bad_rows import CANARY, EVERY_KIND, NUMBER, nearly_exact, require_counted, texts_of
+from tests.support.every_job import OWN_SPARK
+from tests.support.jobs import ROOT, SECRET, Outcome, new_shop, python_process
 
 VALUE, NAME = "SECRETVALUE", "SHOP_SECRET_VARIABLE"
 NOISY_RUN = """
 import gc
 import os
+import runpy
 import sys
 from pathlib import Path
 import pyarrow as pa
 import pyspark
 from pyspark import SparkContext
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from dplib.config.event_input import Columns, Input
-from dplib.config.sections import EventPrivacySettings, SparkSettings
 from dplib.errors import DplibError
 from dplib.jobs.consistent_histograms.job import JOB
-from dplib.spark.rows.contributions import bound_rows
-from dplib.spark.rows.counts import count_cells
-from dplib.spark.rows.read import open_rows
-from dplib.spark.rows.resolve import resolve_rows
-from dplib.spark.rows.row_domain import RowDomain
-from dplib.spark.engine.session import java_holds, quiet_spark_errors, start_session, stop
-import datetime as dt
+from dplib.spark.engine import session
+from dplib.spark.engine.session import java_holds, quiet_spark_errors
 
-folder, config, name = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-JOB.prepare(config)
-conf = {"spark.sql.shuffle.partitions": "1", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
-spark = start_session("noisy", SparkSettings(master="local[1]", conf=conf))
-columns = Columns(day="day", item="item", quantity="n", unit="unit")
-source = Input(path="rows.csv", options={"header": "true"}, columns=columns)
-privacy = EventPrivacySettings.model_validate({"unit": "order", "max_rows_per_unit": 1, "budget": {"epsilon": 1}})
-resolved = resolve_rows(open_rows(spark, source, folder), source, privacy, RowDomain(dt.date(2020, 1, 1), 1, ["naan"]))
-print("counts", count_cells(bound_rows(resolved, 1, 1, bytes(32)), 1, 1).tolist())
+program, config, rows, name = sys.argv[1:]
+JOB.prepare(Path(config))
+# The job's program starts the session, which goes on after it.
+stop, session.stop = session.stop, lambda _: None
+sys.argv = [program, "--config", "shop.yaml"]
+try:
+    runpy.run_path(program, run_name="__main__")
+except SystemExit as ended:
+    assert not ended.code, ended.code
+spark = SparkSession.getActiveSession()
 
 def fail(batches):
     for batch in batches:
@@ -73,14 +71,12 @@ def look(batches):
 
 print("worker", spark.range(1).mapInArrow(look, "seen string").collect()[0]["seen"])
 print("java", held_by(SparkContext._gateway.proc.pid), java_holds(name), java_holds("PATH"))
-text = spark.read.text(str(folder / "rows.csv"))
+text = spark.read.text(rows)
 jobs = {
     "cast": lambda: text.select(F.col("value").cast("int")).collect(),
     "python": lambda: text.mapInArrow(fail, "value string").collect(),
-    "failfast": lambda: spark.read.csv(str(folder / "rows.csv"), schema="n int", mode="FAILFAST").collect(),
-    "header": lambda: spark.read.csv(
-        str(folder / "rows.csv"), schema="a string", header=True, enforceSchema=False
-    ).collect(),
+    "failfast": lambda: spark.read.csv(rows, schema="n int", mode="FAILFAST").collect(),
+    "header": lambda: spark.read.csv(rows, schema="a string", header=True, enforceSchema=False).collect(),
     "column": lambda: text.select("absent").collect(),
 }
 for name, job in jobs.items():
@@ -94,46 +90,49 @@ stop(spark)
 
 
 @pytest.fixture(scope="module")
-def noisy_run(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
-    """What a process prints whose session, started as users' sessions are, fails at values of rows."""
+def noisy_run(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """What a process prints that runs a job's file on bad rows, and whose session fails then at values of others."""
     folder = tmp_path_factory.mktemp("noisy")
-    shop = new_shop(folder).set(secret=f"env:{NAME}")
-    lines = ["day,item,n,unit", "2020-01-01,naan,1,u1"]
-    lines += [f"{VALUE},naan,1,u2", f"2020-01-01,{VALUE},1,u", f"2020-01-01,naan,{VALUE},u", f'"{VALUE},,', VALUE]
-    (folder / "rows.csv").write_text("\n".join(lines))
-    words = [sys.executable, "-c", NOISY_RUN, str(folder), str(shop.config), NAME]
-    known = os.environ | {NAME: SECRET.hex()}
-    done = subprocess.run(words, env=known, capture_output=True, text=True, check=False, timeout=500)
-    assert done.returncode == 0, done.stderr
-    return done
+    shop = nearly_exact(new_shop(folder / "shop", budget="900"), EVERY_KIND).set(spark=OWN_SPARK)
+    rows = folder / "rows.csv"
+    rows.write_text(f"{CANARY},naan,1\n" * 3)
+    program, other = ROOT / "jobs" / "consistent_histograms.py", new_shop(folder / "other").set(secret=f"env:{NAME}")
+    words = [str(program), str(other.config), str(rows), NAME]
+    found = python_process("-c", NOISY_RUN, *words, cwd=shop.folder, **{NAME: SECRET.hex()})
+    assert found.code == 0, found.err
+    return found
 
 
 @pytest.mark.spark
-def test_no_value_reaches_the_screen(noisy_run: subprocess.CompletedProcess[str]) -> None:
-    printed = noisy_run.stdout.splitlines()
-    assert printed[0] == "counts [[1]]"
+def test_bad_values_count_by_the_rule_and_are_seen_nowhere(noisy_run: Outcome) -> None:
+    lines = noisy_run.out.splitlines()
+    release = Path(lines[-8])
+    require_counted(release)
     # All five jobs do fail, and each would have printed the value.
-    assert [line.split()[:2] for line in printed[3:]] == [
+    assert [line.split()[:2] for line in lines[-5:]] == [
         ["cast", "DplibError"], ["python", "DplibError"], ["failfast", "SchemaError"], ["header", "SchemaError"],
         ["column", "SchemaError"],
     ]  # fmt: skip
-    assert VALUE not in noisy_run.stdout + noisy_run.stderr
-    # Java's notice about a module is all that may stand on stderr.
-    assert [line for line in noisy_run.stderr.splitlines() if "incubator" not in line] == []
+    text = noisy_run.out + noisy_run.err + texts_of(release)
+    assert CANARY not in text
+    assert NUMBER not in text
+    # What the run says of itself and Java's notice about a module are all that may stand on stderr.
+    said = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z |.*incubator")
+    assert [line for line in noisy_run.err.splitlines() if not said.match(line)] == []
 
 
 @pytest.mark.spark
-def test_workers_start_with_what_they_need(noisy_run: subprocess.CompletedProcess[str]) -> None:
+def test_workers_start_with_what_they_need(noisy_run: Outcome) -> None:
     # Only the process that dplib has workers forked from takes what it loaded out of their search for garbage; modules
     # are compiled ones of the installed package, not those of Spark's archive.
-    assert noisy_run.stdout.splitlines()[1].split(" ", 2)[2] == f"True {pyspark.__file__}"
+    assert noisy_run.out.splitlines()[-7].split(" ", 2)[2] == f"True {pyspark.__file__}"
 
 
 @pytest.mark.spark
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the system does not show environments")
-def test_neither_java_nor_a_worker_gets_the_variable_of_a_secret(noisy_run: subprocess.CompletedProcess[str]) -> None:
+def test_neither_java_nor_a_worker_gets_the_variable_of_a_secret(noisy_run: Outcome) -> None:
     """Also where the secret is never read, as when a stored measurement is published."""
-    _, worker, java = noisy_run.stdout.splitlines()[:3]
+    worker, java = noisy_run.out.splitlines()[-7:-5]
     assert worker.split()[:2] == ["worker", "False"]
     # The looking itself works: Java has a PATH.
     assert java.split() == ["java", "False", "False", "True"]
