@@ -46,6 +46,7 @@ class RangeShop(StreamShop):
 def new_range_stream(folder: Path, **changes: object) -> RangeShop:
     """A stream that is ready but for its counts, which are random small ones of three weeks from a Monday on."""
     shop = new_place(RangeShop, folder, RANGES, "10", **changes)
-    bins = shop.prepared().design.bins  # type: ignore[attr-defined]  # the design of this job
-    shop.counts = np.random.default_rng(7).poisson(20, (len(bins.groups), bins.n_bins)).astype(np.int64)
+    first, last = map(dt.date.fromisoformat, shop.settings["stream"]["horizon"])
+    size = len(shop.settings["histogram"]["groups"]), (last - first).days + 1
+    shop.counts = np.random.default_rng(7).poisson(20, size).astype(np.int64)
     return shop

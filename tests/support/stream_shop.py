@@ -17,7 +17,7 @@ from dplib.jobs.consistent_histograms.stream_measure import closing, measure_clo
 from dplib.jobs.consistent_histograms.stream_run import as_started
 from dplib.jobs.table import job_named
 from dplib.ledger.ledger import Ledger
-from dplib.ledger.runs import MeasuredDay, MeasuredRun, Run, RunState, StoredMeasurement
+from dplib.ledger.runs import MeasuredDay, MeasuredRun, Publication, Run, RunState, StoredMeasurement
 from dplib.mechanisms.chosen_rows import CONTENT, Caps, Chosen, Snapshot, choose, pseudonym
 from dplib.page.account_state import AccountState
 from dplib.privacy.budget import Currency
@@ -134,11 +134,18 @@ class StreamShop(Shop):
 
     def estimated(self, *dates: str) -> Path:
         """A version of days that were measured past the books."""
-        prepared, run = self.prepared(dates[-1]), self.drawn(*dates)
-        version = self.stream / "000001"
-        version.mkdir()
-        self.write(prepared, run, version)
-        return version
+        return self.versions(self.drawn(*dates), len(dates))[0]
+
+    def versions(self, run: MeasuredRun, *n_days: int) -> list[Path]:
+        """Versions past the books of the first days of a run, each after the one before."""
+        prepared, found = self.prepared(run.days[-1].date), list[Path]()
+        for n in n_days:
+            version = self.stream / f"{len(found) + 1:06d}"
+            version.mkdir()
+            before = tuple(Publication(str(path), "", "") for path in found)
+            self.write(prepared, replace(run, days=run.days[:n], publications=before), version)
+            found.append(version)
+        return found
 
     def day(self, *dates: str) -> Path:
         """Measure days and publish after the last one; returns the version."""

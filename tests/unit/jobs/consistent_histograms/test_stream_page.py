@@ -15,12 +15,20 @@ from dplib.privacy.noise_quantile import DrawLaw, factor95
 from tests.support.stream_shop import days, new_stream
 
 
-def test_a_page_shows_its_version_and_what_changed_since_the_one_before(tmp_path: Path) -> None:
-    shop = new_stream(tmp_path)
-    before = shop.day(*days(*range(4), *range(5, 12)))
-    known = [*range(12), *range(12, 17)]
-    release = dplib.open_release(shop.day(*days(*range(12, 17), 4)))
-    state = stream_state(design_of(release.manifest), days(*known))
+KNOWN = [*range(4), *range(5, 17), 4]
+"""Days in the order in which they are measured; the version before knows the first eleven."""
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two versions of a stream, one after the other."""
+    shop = new_stream(tmp_path_factory.mktemp("stream"))
+    return shop.versions(shop.drawn(*days(*KNOWN)), 11, len(KNOWN))
+
+
+def test_a_page_shows_its_version_and_what_changed_since_the_one_before(versions: list[Path]) -> None:
+    before, release = versions[0], dplib.open_release(versions[1])
+    state = stream_state(design_of(release.manifest), days(*KNOWN))
     content = stream_content(state, release.path, before)
     table = release.to_pandas()
     for chart in content.charts:
@@ -42,10 +50,9 @@ def test_a_page_shows_its_version_and_what_changed_since_the_one_before(tmp_path
     assert not any("Revised" in each for each in stream_content(state, release.path).state)
 
 
-def test_days_that_are_missing_are_not_counted(tmp_path: Path) -> None:
-    shop, known = new_stream(tmp_path), days(*range(4), *range(5, 12))
-    release = dplib.open_release(shop.day(*known))
-    content = stream_content(stream_state(design_of(release.manifest), known), release.path)
+def test_days_that_are_missing_are_not_counted(versions: list[Path]) -> None:
+    release = dplib.open_release(versions[0])
+    content = stream_content(stream_state(design_of(release.manifest), days(*KNOWN[:11])), release.path)
     assert content.n_days == 11
     assert content.state[-1].startswith("All numbers are preliminary")
 

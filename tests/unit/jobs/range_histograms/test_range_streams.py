@@ -2,7 +2,6 @@
 
 import datetime as dt
 import json
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from dplib.jobs.range_histograms.stream_page import days_section
 from dplib.jobs.range_histograms.stream_parts import state_of
 from dplib.jobs.range_histograms.tables import Tables
 from dplib.page.account_state import AccountState
-from dplib.page.blocks import Chooser
+from dplib.page.blocks import Callout, Chooser
 from dplib.privacy.budget import Currency
 from dplib.release.manifest import load_manifest
 from dplib.release.tables import read_table
@@ -165,21 +164,24 @@ def test_every_order_of_the_days_gives_the_same_final_bytes(tmp_path: Path) -> N
     for seed in (0, 1):
         horizon = ["2026-01-26", "2026-02-02"]
         shop = new_range_stream(tmp_path / str(seed), stream__horizon=horizon, histogram=TOGETHER)
-        version = shop.estimated(*days(*np.random.default_rng(seed).permutation(8).tolist()))
+        run = shop.drawn(*days(*np.random.default_rng(seed).permutation(8).tolist()))
+        before, version = shop.versions(run, 6, 8)
         measured = content(shop.stream / "measurement")
         finals.append((measured, content(version / "estimates"), content(version / "published")))
     assert finals[0] == finals[1]
     state = state_of(design_of(version, load_manifest(version)), load_manifest(version))
     assert state is not None
-    (choice,) = (block for block in days_section(state, version, None).blocks if isinstance(block, Chooser))
+    said, *blocks = days_section(state, version, before).blocks
+    assert isinstance(said, Callout)
+    assert "Revised since the version before: the numbers of 6 days, " in said.text
+    (choice,) = (block for block in blocks if isinstance(block, Chooser))
     levels = json.loads(choice.data)["levels"]
     assert [(level["of"], len(level["labels"])) for level in levels] == [("count a day", 8), ("count a week", 2)]
 
 
 def test_final_numbers_never_change_and_preliminary_ones_say_so(tmp_path: Path) -> None:
     shop, final = new_range_stream(tmp_path, histogram=TOGETHER), {}
-    for dates in (range(5, 8), range(8, 13), [13], [14]):
-        version = shop.day(*days(*dates))
+    for version in shop.versions(shop.drawn(*days(*range(5, 15))), 3, 8, 9, 10):
         rows = read_table(version / "published").to_pylist()
         now = {(row["group"], row["bin"]): row["count"] for row in rows if row["status"] == "final"}
         assert final.items() <= now.items()
@@ -219,12 +221,8 @@ def test_neighbouring_histories_differ_by_no_more_than_one_row_at_each_level(
 def test_errors_that_the_plan_predicts_are_those_of_the_answers_on_their_day(tmp_path: Path) -> None:
     queries = ["day", "last 3 days", {"range": "week to date", "target": {"count": 100, "relative_error": "1/10"}}]
     shop = new_range_stream(tmp_path, histogram=TOGETHER, queries=queries, stream__horizon=["2026-01-26", "2026-02-04"])
-    prepared, found = shop.prepared(), {}
-    run, design = shop.drawn(*days(*range(10))), prepared.design
-    for day in range(10):
-        version = tmp_path / str(day)
-        version.mkdir()
-        shop.write(prepared, replace(run, days=run.days[: day + 1]), version)
+    found, design = {}, shop.prepared().design
+    for day, version in enumerate(shop.versions(shop.drawn(*days(*range(10))), *range(1, 11))):
         starts = {"day": day, "last 3 days": day - 2, "week to date": 0 if day < 7 else 7}
         for query, first in starts.items():
             if first >= 0:
