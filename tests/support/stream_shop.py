@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import repeat
@@ -47,9 +48,13 @@ STREAM["input"]["columns"] = {"day": "date", "item": "product", "quantity": "qua
 
 @dataclass
 class StreamShop(Shop):
-    """The shop; ``counts`` are those of its rows by day and item, shape (n_days, n_items)."""
+    """The shop; ``counts`` are those of its rows by day and item, shape (n_days, n_items).
+
+    ``pages``: versions have their pages, which most tests do not look at.
+    """
 
     counts: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    pages: bool = False
 
     @property
     def stream(self) -> Path:
@@ -165,11 +170,11 @@ class StreamShop(Shop):
             return dplib("stream", "close", "--config", str(self.config), "--why", "over")
 
     def write(self, prepared: PreparedJob[Design], run: MeasuredRun, directory: Path) -> None:
-        """Write a version, without its page."""
+        """Write a version."""
         resources = Resources(prepared, SILENT)
         resources.version = version_of(prepared.output, run, prepared.shaping_hash(run))
         account = AccountState(Currency.ZCDP, run.cost, run.cost, run.cost)
-        with without_page():
+        with nullcontext() if self.pages else without_page():
             prepared.job.publishing().publish(resources, run, account, directory)
 
 

@@ -71,6 +71,7 @@ def publish_counts(
     weights: FloatArray | None = None,
     node_weights: FloatArray | None = None,
     start: Start = WHOLE,
+    space: GeneratorSpace | None = None,
 ) -> IntArray:
     """The published table of a tree whose day constraints all have generators.
 
@@ -81,6 +82,7 @@ def publish_counts(
         weights: weight of each series (one over its variance), shape (n_series,); equal where absent.
         node_weights: weight of each node among its siblings (one over its variance), shape (n_nodes,).
         start: the tree's days among those of the day constraints, and where the division starts.
+        space: their generators with these weights, where they are known; worked out if absent.
 
     Returns:
         Integers of at least 0, shape (n_nodes, n_series): every inner node is the sum of its children and every
@@ -89,7 +91,7 @@ def publish_counts(
     Raises:
         SolverError: if some have no generators.
     """
-    space = GeneratorSpace.from_day_constraints(day_constraints, weights)
+    space = GeneratorSpace.from_day_constraints(day_constraints, weights) if space is None else space
     leaf_targets = space.targets(estimates[tree.leaf_nodes], start.first_day)
     targets = tree.sums(leaf_targets).astype(np.float64)
     offered = node_offers(tree, space.offered(start.first_day, tree.n_leaves))

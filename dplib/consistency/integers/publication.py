@@ -19,6 +19,7 @@ from enum import StrEnum
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.consistency.integers.generator_space import GeneratorSpace
 from dplib.consistency.integers.integer_tables import WHOLE, Start, publish_counts
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
@@ -90,6 +91,7 @@ def publish_tables(
     weights: FloatArray | None = None,
     node_weights: FloatArray | None = None,
     start: Start = WHOLE,
+    space: GeneratorSpace | None = None,
 ) -> IntArray | None:
     """The tables that the plan announces.
 
@@ -101,6 +103,7 @@ def publish_tables(
         weights: weight of each series (one over its variance), shape (n_series,).
         node_weights: weight of each node among its siblings, shape (n_nodes,).
         start: the tree's days among those of the day constraints, and the level whose nodes are made each for itself.
+        space: generators of the day constraints with these weights, where they are known; worked out if absent.
 
     Returns:
         Integers of at least 0, shape (n_nodes, n_series), or None where nothing is published.
@@ -108,7 +111,7 @@ def publish_tables(
     if plan.method is TableMethod.NOT_PUBLISHED:
         return None
     if plan.method is TableMethod.TOP_DOWN:
-        return publish_counts(tree, estimates, day_constraints, weights, node_weights, start)
+        return publish_counts(tree, estimates, day_constraints, weights, node_weights, start, space)
     tops = tree.level_slice(start.level)
     days = [
         solve_days(estimates[tree.leaf_nodes[lo:hi]], day_constraints, weights, start.first_day + lo)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from dplib.arrays import BoolArray, FloatArray
 from dplib.estimates.stream_state import StreamState
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import groups, with_day_constraints
+from dplib.jobs.consistent_histograms.estimate import independent
 from dplib.jobs.consistent_histograms.query import design_of, state_of
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables, block_names
 from dplib.projection.residual import largest_residual
@@ -83,7 +83,7 @@ def violation(design: Design, values: FloatArray, kept: BoolArray) -> float:
     """Largest absolute difference in any equation of the kept series, in counts."""
     found = [
         largest_residual(design.tree, day_constraints, values[:, group])
-        for group, day_constraints in with_day_constraints(design, groups(design, design.constraints.components))
+        for group, day_constraints in independent(design)
         if kept[group].all()
     ]
     return max(found, default=0.0)

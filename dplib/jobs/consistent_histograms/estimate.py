@@ -7,17 +7,20 @@ together are another. Errors depend on settings only.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.consistency.choose import Choice, choice, solve
 from dplib.consistency.commuting import CommutingPlan, factor_variances, product_plan, same_null_space
+from dplib.consistency.integers.generator_space import GeneratorSpace
 from dplib.consistency.integers.integer_tables import WHOLE, Start
 from dplib.consistency.integers.publication import PublicationPlan, TableMethod, plan_publication, publish_tables
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.constraints.day_constraints import DayConstraints
-from dplib.constraints.resolved import parted_days, touched
+from dplib.constraints.resolved import ResolvedConstraints, parted_days, touched
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.solver_config import Solver
 from dplib.jobs.consistent_histograms.split import split_of
@@ -26,6 +29,10 @@ from dplib.trees.interval_tree import IntervalTree
 
 DRIVER_CELLS = 1 << 26
 """Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
+Groups = list[tuple[IntArray, tuple[DayConstraints, ...]]]
+"""Groups of series with their day constraints."""
+_independent: WeakKeyDictionary[ResolvedConstraints, Groups] = WeakKeyDictionary()
+_published: "WeakKeyDictionary[ResolvedConstraints, list[_Publication]]" = WeakKeyDictionary()
 
 
 def layout_of(design: Design) -> str:
@@ -48,13 +55,13 @@ def groups(design: Design, components: Sequence[IntArray]) -> list[IntArray]:
     return linked + ([np.sort(np.concatenate(free))] if free else [])
 
 
-def least_squares_groups(design: Design) -> list[tuple[IntArray, tuple[DayConstraints, ...]]]:
+def least_squares_groups(design: Design) -> Groups:
     """The independent problems of the estimates: components that days and series factor for are solved together."""
-    found = with_day_constraints(design, groups(design, design.constraints.components))
+    found = independent(design)
     if design.config.publish.solver.method not in ("auto", "commuting") or not _is_product(design):
         return found
-    joined: list[tuple[IntArray, tuple[DayConstraints, ...]]] = []
-    apart: list[tuple[IntArray, tuple[DayConstraints, ...]]] = []
+    joined: Groups = []
+    apart: Groups = []
     for group, day_constraints in found:
         linked = any(daily.n_constraints for daily in day_constraints)
         (joined if linked and same_null_space(day_constraints) else apart).append((group, day_constraints))
@@ -64,10 +71,16 @@ def least_squares_groups(design: Design) -> list[tuple[IntArray, tuple[DayConstr
     return [(together, day_constraints_of(design, together)), *apart]
 
 
-def with_day_constraints(
-    design: Design, chosen: Sequence[IntArray]
-) -> list[tuple[IntArray, tuple[DayConstraints, ...]]]:
-    """Groups of series with their day constraints."""
+def independent(design: Design) -> Groups:
+    """Groups of series that no constraint links, with their day constraints."""
+    # Estimates, their errors, the page and checks ask for the same: found once for as long as the constraints live.
+    found = _independent.get(design.constraints)
+    if found is None:
+        found = _independent[design.constraints] = _with_days(design, groups(design, design.constraints.components))
+    return found
+
+
+def _with_days(design: Design, chosen: Sequence[IntArray]) -> Groups:
     parts = parted_days(design.constraints.day_constraints, chosen)
     return list(zip(chosen, map(tuple, parts), strict=True))
 
@@ -190,12 +203,36 @@ class PublishedTable:
 
 def publication_plans(design: Design) -> list[tuple[IntArray, PublicationPlan]]:
     """How the integer table of each group is made; settings only."""
-    return [(group, plan) for group, _, plan in _publications(design)]
+    return [(each.group, each.plan) for each in _publications(design)]
 
 
-def _publications(design: Design) -> list[tuple[IntArray, tuple[DayConstraints, ...], PublicationPlan]]:
-    found = with_day_constraints(design, groups(design, design.constraints.generator_components))
-    return [(group, day_constraints, plan_publication(day_constraints)) for group, day_constraints in found]
+@dataclass(frozen=True, eq=False)
+class _Publication:
+    """A group of series whose integer tables are made together: its day constraints, weights, plan and generators."""
+
+    group: IntArray
+    day_constraints: tuple[DayConstraints, ...]
+    weights: FloatArray
+    plan: PublicationPlan
+
+    @cached_property
+    def space(self) -> GeneratorSpace | None:
+        """Of tables that are divided from the top."""
+        if self.plan.method is not TableMethod.TOP_DOWN:
+            return None
+        return GeneratorSpace.from_day_constraints(self.day_constraints, self.weights)
+
+
+def _publications(design: Design) -> list[_Publication]:
+    # Every part of a stream is published by the constraints of the whole one.
+    found = _published.get(design.constraints)
+    if found is None:
+        weights = design.constraints.measured.astype(np.float64)
+        found = _published[design.constraints] = [
+            _Publication(group, day_constraints, weights[group], plan_publication(day_constraints))
+            for group, day_constraints in _with_days(design, groups(design, design.constraints.generator_components))
+        ]
+    return found
 
 
 def integer_tables(
@@ -211,13 +248,13 @@ def integer_tables(
     """
     counts = np.zeros(values.shape, dtype=np.int64)
     published = np.zeros(values.shape[1], dtype=bool)
-    weights = design.constraints.measured.astype(np.float64)
-    for group, day_constraints, plan in _publications(design):
-        own = (values[:, group], day_constraints, weights[group])
-        table = publish_tables(plan, design.tree if tree is None else tree, *own, start=start)
+    tree = design.tree if tree is None else tree
+    for each in _publications(design):
+        own = (values[:, each.group], each.day_constraints, each.weights)
+        table = publish_tables(each.plan, tree, *own, start=start, space=each.space)
         if table is not None:
-            counts[:, group] = table
-            published[group] = True
+            counts[:, each.group] = table
+            published[each.group] = True
     return PublishedTable(counts, published)
 
 

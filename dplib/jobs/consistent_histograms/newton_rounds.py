@@ -31,7 +31,7 @@ from dplib.estimates import tree_blue
 from dplib.estimates.tree_blue import TreeGains, tree_gains
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import groups, level_variance_of, with_day_constraints
+from dplib.jobs.consistent_histograms.estimate import independent, level_variance_of
 from dplib.spark.engine.blocks import Block
 from dplib.trees.interval_tree import IntervalTree
 
@@ -83,7 +83,7 @@ class BoundGroup:
 def bound_groups(design: Design) -> list[BoundGroup]:
     """The groups of a design; settings only."""
     found = []
-    for series, daily in with_day_constraints(design, groups(design, design.constraints.components)):
+    for series, daily in independent(design):
         zero = tuple(each.homogeneous for each in daily)
         linked = any(each.n_constraints for each in daily)
         found.append(BoundGroup(series, zero, level_variance_of(design, series), linked))

@@ -2,7 +2,14 @@
 
 import pytest
 
+from dplib.estimates.stream_errors import StreamErrors
 from dplib.page import drawing
+
+
+@pytest.fixture
+def without_half_widths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers of streams without their intervals, which take longer than all else of them."""
+    monkeypatch.setattr(StreamErrors, "half_width_of", lambda *_: 1.0)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from dplib.jobs.consistent_histograms.stream_parts import stream_errors, stream_
 from dplib.privacy.noise_quantile import DrawLaw, factor95
 from tests.support.stream_shop import days, new_stream
 
-
 KNOWN = [*range(4), *range(5, 17), 4]
 """Days in the order in which they are measured; the version before knows the first eleven."""
 

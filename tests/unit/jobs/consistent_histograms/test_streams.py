@@ -68,6 +68,7 @@ HOLES = [
 NEW_ITEM = {"file": "items.csv", "columns": ["product"], "first_day": "from"}
 
 
+@pytest.mark.usefixtures("without_half_widths")
 @pytest.mark.parametrize(
     ("constraints", "order"),
     [([], HOLES[1]), (CHANGING[:1], HOLES[2]), (CHANGING, HOLES[3]), (NEW_ITEM, HOLES[3]), (NEW_ITEM, HOLES[0])],
