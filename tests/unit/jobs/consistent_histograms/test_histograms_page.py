@@ -85,6 +85,7 @@ def _text(html: str) -> str:
     return " ".join(" ".join(_visible(html).words).split())
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_sections_stand_in_the_stated_order() -> None:
     assert _visible(build_page(lean(), FRAME)).headings == SECTIONS
 
@@ -93,6 +94,7 @@ def test_same_content_gives_the_same_bytes() -> None:
     assert build_page(_alternating(lean()), FRAME) == build_page(_alternating(lean()), FRAME)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_every_number_comes_from_the_content() -> None:
     def numbers(seed: int, **shape: Any) -> set[str]:
         # The references have numbers of their own, "L1" is a word, and months and days of dates repeat.
@@ -203,6 +205,7 @@ def test_rounds_are_drawn_and_a_missed_threshold_is_said() -> None:
     assert "reached its limit of rounds" not in exact
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_where_nothing_is_published_the_page_says_why() -> None:
     content = lean()
     made = dataclasses.replace(content.estimation, unpublished="Equations have no exact integer tables here.")
@@ -217,6 +220,7 @@ def test_where_nothing_is_published_the_page_says_why() -> None:
     assert "Published</th>" not in html
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_account_adds_up() -> None:
     account = AccountState(Currency.ZCDP, Fraction(1), Fraction(1, 3), Fraction(1, 8))
     text = _text(build_page(lean(), dataclasses.replace(FRAME, account=account)))
@@ -225,6 +229,7 @@ def test_the_account_adds_up() -> None:
     assert "rho (zCDP)" in text
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_long_series_are_cut_and_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "MAX_POINTS", 90)
     monkeypatch.setattr(page, "MAX_ROWS", 10)
@@ -235,6 +240,7 @@ def test_long_series_are_cut_and_the_page_says_so(monkeypatch: pytest.MonkeyPatc
     assert [name in text for name in sample().totals.names[9:11]] == [True, False]
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_days_that_a_stream_has_not_measured_are_not_counted() -> None:
     totals = dataclasses.replace(lean().totals, published=np.rint(lean().totals.estimate).clip(0))
     content = dataclasses.replace(lean(), n_days=360, state=("Not measured: five days.",), totals=totals)
@@ -252,6 +258,7 @@ def test_days_that_a_stream_has_not_measured_are_not_counted() -> None:
     assert "real numbers" in _text(build_page(dataclasses.replace(content, totals=totals), FRAME))
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_totals_that_their_error_swallows_stand_back() -> None:
     content = lean()
     swallowed = int((np.abs(content.totals.estimate) <= content.totals.half_width).sum())

@@ -111,9 +111,9 @@ def test_after_the_last_day_the_stream_is_the_batch_release_of_its_tree(tmp_path
         (tmp_path / "items.csv").write_text("name,kind\nbread,food\nmilk,drink\ntea,drink\n", encoding="utf-8")
         table = {"file": "items.csv", "columns": ["name"], "attributes": ["kind"]}
         changes = {"domain__items": table, "domain__groupings": [{"by": ["kind"], "measured": True}, []]}
-    shop = new_stream(tmp_path, input__columns=columns, **changes)
+    shop = new_stream(tmp_path, input__columns=columns, stream__horizon=days(0, 14), **changes)
     shop.counts = shop.counts[:, : len(shop.prepared().design.constraints.row_types)] // 8  # some estimates are below 0
-    version = shop.estimated(*days(*range(21)))
+    version = shop.estimated(*days(*range(15)))
     found = shop.prepared().design
     publish = Publish.model_validate({"divided_from": "tops", "solver": {"layout": "driver"}})
     config = found.config.model_copy(update={"stream": None, "tree": found.days.shape, "publish": publish})
@@ -253,10 +253,10 @@ def test_neighbouring_histories_differ_by_no_more_than_one_row_at_each_level(
     # Snapshots of the input change between runs, days are out of order; without noise all that is measured shows.
     monkeypatch.setattr(stream_measure, "measure_levels", lambda counts, *_: counts)
     generator = np.random.default_rng(seed)
-    order, day = generator.permutation(21).tolist(), int(generator.integers(21))
+    order, day = generator.permutation(9).tolist(), int(generator.integers(9))
     seen = []
     for more in (0, 5):
-        shop = new_stream(tmp_path / str(more))
+        shop = new_stream(tmp_path / str(more), stream__horizon=days(0, 8))
         shop.drawn(*days(*order), snapshots=snapshots(seed, shop.counts.shape, (day, 1), more))
         seen.append(noisy_counts(shop, shop.prepared().design))
     design = shop.prepared().design

@@ -128,8 +128,8 @@ def test_answers_are_least_squares_over_the_nodes_that_closed(
 def test_after_the_last_day_the_stream_is_the_batch_release_of_its_tree(
     tmp_path: Path, kind: dict[str, object]
 ) -> None:
-    shop = new_range_stream(tmp_path, **kind)
-    version = shop.estimated(*days(*range(21)))
+    shop = new_range_stream(tmp_path, stream__horizon=days(0, 14), **kind)
+    version = shop.estimated(*days(*range(15)))
     design = shop.prepared().design
     settings = design.config.model_dump(exclude={"stream", "queries"}, exclude_none=True)
     measure = None if design.sums is None else design.sums.columns.measure
@@ -205,10 +205,10 @@ def test_neighbouring_histories_differ_by_no_more_than_one_row_at_each_level(
     # Snapshots of the input change between runs, days are out of order; without noise all that is measured shows.
     monkeypatch.setattr(stream_measure, "measure_levels", lambda counts, *_: counts)
     generator = np.random.default_rng(0)
-    order, day = generator.permutation(21).tolist(), int(generator.integers(21))
+    order, day = generator.permutation(9).tolist(), int(generator.integers(9))
     seen = []
     for more in (0, 1):
-        shop = new_range_stream(tmp_path / str(more), histogram=TOGETHER)
+        shop = new_range_stream(tmp_path / str(more), histogram=TOGETHER, stream__horizon=days(0, 8))
         shop.drawn(*days(*order), snapshots=snapshots(0, shop.counts.shape, (1, day), more))
         seen.append(noisy_counts(shop, shop.prepared().design))
     design = shop.prepared().design
@@ -221,9 +221,9 @@ def test_neighbouring_histories_differ_by_no_more_than_one_row_at_each_level(
 
 def test_errors_that_the_plan_predicts_are_those_of_the_answers_on_their_day(tmp_path: Path) -> None:
     queries = ["day", "last 3 days", {"range": "week to date", "target": {"count": 100, "relative_error": "1/10"}}]
-    shop = new_range_stream(tmp_path, histogram=TOGETHER, queries=queries, stream__horizon=["2026-01-26", "2026-02-04"])
+    shop = new_range_stream(tmp_path, histogram=TOGETHER, queries=queries, stream__horizon=["2026-01-26", "2026-02-02"])
     found, design = {}, shop.prepared().design
-    for day, version in enumerate(shop.versions(shop.drawn(*days(*range(10))), *range(1, 11))):
+    for day, version in enumerate(shop.versions(shop.drawn(*days(*range(8))), *range(1, 9))):
         starts = {"day": day, "last 3 days": day - 2, "week to date": 0 if day < 7 else 7}
         for query, first in starts.items():
             if first >= 0:
@@ -275,6 +275,7 @@ def test_commands_show_answer_and_check_a_stream(tmp_path: Path) -> None:
     assert (week.code, week.out.split()[-1]) == (0, "-"), week.out + week.err
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize("changes", [{}, {"histogram": SUMS, "measure": "auto"}])
 def test_a_publication_is_tried_with_its_page(tmp_path: Path, changes: dict[str, object]) -> None:
     shop, pages = new_range_stream(tmp_path, **changes), []
