@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.graphs.edges import canonical
+from dplib.config.edge_input import VertexDomain, WeightSettings
 from dplib.ledger.runs import Terms
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
 from dplib.release.tables import read_table
+from dplib.spark.rows.inspection import Inspection, RuleCount
 from tests.support.cut_mechanism_laws import all_cuts, all_sides
 from tests.support.every_job import WEIGHTS, Weights
 from tests.support.jobs import content, dplib, named, new_place, require_refused
-from tests.support.rows_in_python import count_in_python
+from tests.support.rows_in_python import edges_in_python, inspect_in_python
 
 pytestmark = pytest.mark.usefixtures("spark")
 N = 8
@@ -99,7 +100,10 @@ def test_a_release_without_noise_is_the_list_of_all_cuts(tmp_path: Path) -> None
     assert sorted(row["vertex"] for row in nodes) == list(range(10, 18))
 
 
-def test_a_run_publishes_and_comes_again_for_nothing(contacts: Contacts, pictures: None) -> None:
+def test_a_run_publishes_and_comes_again_for_nothing(
+    contacts: Contacts, pictures: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges_in_python(monkeypatch)
     release = contacts.run().release
     manifest = json.loads((release / "manifest.json").read_text())
     assert manifest["cost"] == "1"
@@ -130,21 +134,11 @@ def test_a_run_publishes_and_comes_again_for_nothing(contacts: Contacts, picture
     assert named(dplib("query", str(release), *everyone)) == "--item"
 
 
-def count_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on runs start no Spark and measure the graph of `EDGES`."""
-    graph = canonical(N, *np.array(EDGES, dtype=np.int64).T)
-    run = "dplib.jobs.minimum_cuts.run"
-    count_in_python(monkeypatch)
-    for name in ("open_edges", "judge_weighted_edges"):
-        monkeypatch.setattr(f"{run}.{name}", lambda *_: None)
-    monkeypatch.setattr(f"{run}.collect_graph", lambda *_: graph)
-
-
 @pytest.mark.parametrize("when", ["refuse", "pad"])
 def test_sampled_cuts_spend_their_whole_part_even_to_refuse(
     tmp_path: Path, when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count_in_memory(monkeypatch)
+    edges_in_python(monkeypatch)
     releases = {"sampled_cuts": SAMPLED["sampled_cuts"] | {"when_small": when}}
     changes: dict[str, Any] = {"cuts__releases": releases, "privacy__budget": APPROX}
     place = new_contacts(tmp_path, **changes, dataset="sampled")
@@ -169,7 +163,8 @@ def test_accounts_without_a_delta_refuse_sampled_cuts(tmp_path: Path, budget: di
     assert named(require_refused(place, 2)) == ("dataset" if "delta" in budget else "privacy.budget")
 
 
-def test_an_empty_graph_and_names_with_odd_letters(tmp_path: Path) -> None:
+def test_an_empty_graph_and_names_with_odd_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edges_in_python(monkeypatch)
     names = ["Ann, the first", 'Bob "B"', "Çelik", "d"]
     place = new_contacts(tmp_path, graph__vertices=names, privacy__budget=EXACT).rows([])
     release = place.run().release
@@ -201,9 +196,17 @@ def test_random_trials_as_tasks_give_what_packing_gives(tmp_path: Path) -> None:
         assert all(abs(each["estimate"] - 1260) < 25 * each["std_error"] for each in drawn)
 
 
-def test_rehearse_and_inspect(contacts: Contacts) -> None:
+def test_rehearse_and_inspect(contacts: Contacts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Edges are generated, and read by Spark, in rehearsals of the other graph job; inspected in `tests.spark`."""
+    edges_in_python(monkeypatch)
     found = contacts.command("rehearse", "--rows", "160", "--seed", "3")
     assert found.code == 0, found.err
     assert "synthetic_graph" in found.out
     assert contacts.spent() == 0
+
+    def inspect(_: object, vertices: VertexDomain, weights: WeightSettings, pair_cap: int | None) -> Inspection:
+        assert (vertices, weights.largest, pair_cap) == (VertexDomain(N, 10), 9, None)
+        return Inspection([RuleCount("the weight is a number", 9, 1)])
+
+    inspect_in_python(monkeypatch, "dplib.jobs.minimum_cuts.run", "inspect_weighted_edges", inspect)
     assert "the weight is a number" in contacts.command("inspect").out

@@ -15,8 +15,10 @@ from tests.jobs.test_network_statistics import EDGES, N, Network, new_network, o
 from tests.support.jobs import dplib
 
 pytestmark = pytest.mark.usefixtures("spark")
-NAMES = ["ann", "bob", "cat", "dee", "eve", "fay", "gus", "hal"]
+NAMES = ["ann", "bob", "cat", "dee", "eve", "7", "gus", "hal"]
 NAMED = [(NAMES[one], NAMES[other]) for one, other in EDGES]
+ODD = [(f" {NAMED[0][0]}", f"{NAMED[0][1]} "), NAMED[0][::-1], ("Ann", "gus"), ("ann", "ann"), ("", "dee")]
+"""Rows that repeat an edge, or are none."""
 BLOCKS = {"left": ["ann", "bob", "cat"], "right": ["dee", "eve"]}
 SPLITS = {"good": {"a": ["ann", "bob", "cat"], "b": ["dee", "eve"]}, "bad": {"a": ["ann", "gus"], "b": ["eve", "hal"]}}
 SEEDS = {"hub": ["cat"], "loner": ["hal"]}
@@ -49,7 +51,7 @@ def verified(place: Network, release: Path) -> bool:
 
 @pytest.fixture(scope="module")
 def named_release(tmp_path_factory: pytest.TempPathFactory) -> tuple[Network, Path]:
-    place = new_network(tmp_path_factory.mktemp("parts"), **PARTS).rows(NAMED)
+    place = new_network(tmp_path_factory.mktemp("parts"), **PARTS).rows([*NAMED, *ODD])
     return place, place.run().release
 
 
@@ -72,7 +74,7 @@ def test_the_graph_its_blocks_and_the_best_candidates_are_released(named_release
 
 def test_questions_about_pairs_blocks_vertices_and_choices(named_release: tuple[Network, Path]) -> None:
     _, release = named_release
-    there, absent = (ask(release, "--item", "adjacency", "--from", "cat", "--to", other)[0] for other in ("fay", "gus"))
+    there, absent = (ask(release, "--item", "adjacency", "--from", "cat", "--to", other)[0] for other in ("7", "gus"))
     assert (there["published"], absent["published"]) == (1, 0)
     assert "is missing there with probability" in there["note"]
     blocks = {answer["range"]: answer["published"] for answer in ask(release, "--item", "adjacency")}
@@ -102,7 +104,8 @@ def test_listed_files_are_worth_their_contents(named_release: tuple[Network, Pat
     ]
     (folder / "splits.csv").write_text("\n".join(["candidate,vertex,group", *splits]), encoding="utf-8")
     place.set(graph__adjacency__blocks={"file": "blocks.csv"}, graph__coverage__candidates={"file": "seeds.csv"})
-    place.set(graph__split__candidates={"file": "splits.csv"})
+    (folder / "people.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    place.set(graph__split__candidates={"file": "splits.csv"}, graph__vertices={"file": "people.txt"})
     assert place.run().release == release
     turned = {name: dict(reversed(groups.items())) for name, groups in reversed(SPLITS.items())}
     place.set(graph__split__candidates=turned, graph__adjacency__blocks=dict(reversed(BLOCKS.items())))

@@ -18,7 +18,6 @@ from dplib.config.load import check
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
-from dplib.jobs.network_statistics.job import JOB
 from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.release.tables import read_table
 from dplib.spark.engine.blocks import SparkSession
@@ -27,11 +26,13 @@ from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 from tests.support.every_job import GRAPH, Graph
 from tests.support.jobs import content, dplib, new_place, require_refused
 from tests.support.made_releases import made_release
+from tests.support.rows_in_python import edges_in_python
 
 pytestmark = pytest.mark.usefixtures("spark")
 N = 8
 EDGES = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (2, 4), (5, 2)]
 """Two triangles and a leaf at vertex 2; vertices 6 and 7 are isolated."""
+GRAPH_OF_EDGES = SimpleGraph.from_edges(N, *np.array(EDGES).T)
 ALL = {
     "edge_count": 1,
     "largest_degree": 1,
@@ -93,8 +94,7 @@ def network(tmp_path: Path) -> Network:
 
 
 def measure_the_graph(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
-    one, other = np.array(EDGES).T
-    return measure_edges(design, SimpleGraph.from_edges(N, one, other), keys, directory)
+    return measure_edges(design, GRAPH_OF_EDGES, keys, directory)
 
 
 def test_counts_are_those_of_the_graph(tmp_path: Path) -> None:
@@ -105,7 +105,10 @@ def test_counts_are_those_of_the_graph(tmp_path: Path) -> None:
     assert published(made_release(exact)) == oracle(N, [])
 
 
-def test_a_run_publishes_and_comes_again_for_nothing(network: Network, pictures: None) -> None:
+def test_a_run_publishes_and_comes_again_for_nothing(
+    network: Network, pictures: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges_in_python(monkeypatch)
     release = network.run().release
     manifest = json.loads((release / "manifest.json").read_text())
     assert manifest["cost"] == "1"
@@ -156,19 +159,6 @@ def test_what_finds_a_vertex_stands_once_in_a_plan(spark: SparkSession) -> None:
     edges = judge_edges(rows, VertexDomain(N)).where("failed IS NULL").select("source", "target").distinct()
     plan = edges._jdf.queryExecution().optimizedPlan().toString()
     assert plan.count("translate(source") == plan.count("translate(target") == 1
-
-
-def test_vertices_may_have_names(tmp_path: Path) -> None:
-    names = ["ann", "bob", "7", "dee"]
-    (tmp_path / "people.txt").write_text("\n".join(names), encoding="utf-8")
-    named = new_network(tmp_path, graph__statistics={"edge_count": 1, "degree_histogram": 4})
-    named.set(graph__vertices=names, privacy__budget={"epsilon": 150})
-    listed = JOB.prepare(named.config).key
-    named.set(graph__vertices={"file": "people.txt"})
-    assert JOB.prepare(named.config).key == listed, "a listed file enters with its contents"
-    named.rows([("ann", " bob"), ("bob", "ann"), ("7", "dee"), ("Ann", "7"), ("ann", "ann"), ("", "dee")])
-    found = published(named.run().release)
-    assert (found["edge_count"], found["degree_histogram"]) == ([2], [0, 4, 0, 0])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """All jobs that count say that nothing was counted, and how much was, where a share of the budget is for it."""
 
 import json
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,20 +10,22 @@ import numpy as np
 import pytest
 
 from dplib.arrays import IntArray
-from dplib.config.input_quality import quality_plan
 from dplib.jobs.consistent_histograms.job import JOB as HISTOGRAMS
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.table import job_named
 from dplib.privacy.input_quality import CLIPPED, KEPT, UNITS
 from dplib.progress import SILENT
 from dplib.release.tables import read_table
+from dplib.spark.rows.bins import BIN_RULES
+from dplib.spark.rows.inspection import DroppedValue, Inspection, RuleCount
 from dplib.spark.rows.row_domain import RULES
 from dplib.workflow.dry_publication import KEYS
 from dplib.workflow.job import Resources
-from dplib.workflow.quality import InputCounts, count_input, measured_with_quality
+from dplib.workflow.quality import InputCounts, measured_with_quality
 from tests.support.every_job import COUNTING, new_place_of
 from tests.support.jobs import Shop, dplib
 from tests.support.made_releases import made_release
+from tests.support.rows_in_python import inspect_in_python
 
 CHANGES: dict[str, dict[str, Any]] = {
     job: {"graph__vertices": {"count": 42}} for job in ("network-statistics", "minimum-cuts")
@@ -64,18 +67,26 @@ def counters_of(release: Path) -> dict[str, int]:
     return counters
 
 
-def test_nothing_counted_is_said_loudly_everywhere(tmp_path: Path, spark: object) -> None:
-    place = made(tmp_path, "range-histograms", bad=20, good=0)
+def test_nothing_counted_is_said_loudly_everywhere(tmp_path: Path, rows_in_python: None) -> None:
+    """By a run; what else tells of a release is below."""
+    place = new_place_of(HISTOGRAMS.name, tmp_path).rows([])
     found = place.run()
     assert "warning: NOTHING MAY HAVE BEEN COUNTED" in found.err
     manifest, page, said = shown_everywhere(found.release)
     assert manifest["details"]["faint_totals"]["everything"]
     assert "Nothing may have been counted" in page
     assert "NOTHING MAY HAVE BEEN COUNTED" in said
-    inspected = place.command("inspect")
+
+
+def test_an_inspection_ends_with_the_rule_that_drops_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How it finds them is tested in `tests.spark`; here it is given what it finds."""
+    unread = Inspection([RuleCount("value can be read", 0, 20)], {"value can be read": [DroppedValue("five", 20)]})
+    monkeypatch.setattr("dplib.jobs.range_histograms.run.open_values", lambda *_: None)
+    inspect_in_python(monkeypatch, "dplib.jobs.range_histograms.run", "inspect_values", lambda *_: unread)
+    inspected = new_place_of("range-histograms", tmp_path).command("inspect")
     assert inspected.code == 3
-    assert "Most often dropped by" in inspected.out
-    assert "got none" in inspected.err
+    assert "Most often dropped by `value can be read` (rows): five (20)" in inspected.out
+    assert "`value can be read`, got none" in inspected.err
 
 
 @pytest.mark.parametrize("job", COUNTING)
@@ -96,18 +107,20 @@ def test_a_release_of_every_job_says_both(job: str, tmp_path: Path) -> None:
         assert f"About {part:.1f} % (+-" in text
 
 
-@pytest.mark.parametrize("job", COUNTING)
-def test_every_job_counts_its_rows_by_rule(job: str, tmp_path: Path, spark: object) -> None:
+@pytest.mark.parametrize("job", [job for job in COUNTING if job != "range-histograms"])
+def test_every_job_judges_its_rows_by_rule(job: str, tmp_path: Path, spark: object) -> None:
+    """What counts such rows is shared: a run that tells of its ranges is below."""
     place = made(tmp_path, job, bad=6, good=24, privacy__quality_share="0.5")
     prepared = job_named(job).prepare(place.config)
-    stages, plan = prepared.job.stages(), quality_plan(prepared.config)
-    assert plan is not None
+    stages = prepared.job.stages()
     with closing(Resources(prepared, SILENT)) as resources:
-        rows = stages.judge(resources, stages.open_input(resources))
-        found = count_input(rows, plan, bytes(32))
-    assert found.rules == prepared.job.publishing().trial.rules
-    assert (found.exact[0][-2], found.exact[0][-1], found.exact[0].sum()) == (24, 0, 30)
-    assert [counter.tolist() for counter in found.exact[1:]] == [[0]] * (len(plan.events) - 1)
+        judged = stages.judge(resources, stages.open_input(resources))
+    assert judged.rules == prepared.job.publishing().trial.rules
+    ends = Counter(
+        (row.failed is None, bool(row.clipped)) for row in judged.frame.select("failed", "clipped").collect()
+    )
+    assert ends == {(True, False): 24, (False, False): 6}
+    assert judged.max_rows == getattr(prepared.config.privacy, "max_rows_per_unit", None)
 
 
 def test_what_was_counted_is_told_for_a_share(tmp_path: Path, spark: object) -> None:
@@ -122,7 +135,8 @@ def test_what_was_counted_is_told_for_a_share(tmp_path: Path, spark: object) -> 
     assert place.spent() == 40
     counters = counters_of(found.release)
     # Noise that is 0 but for a chance of 1e-6.
-    assert (counters[KEPT], sum(counters.values())) == (good, good + 60)
+    assert (counters[KEPT], counters["value can be read"], sum(counters.values())) == (good, 60, good + 60)
+    assert counters.keys() == {*BIN_RULES, KEPT, CLIPPED, UNITS}
     _, page, said = shown_everywhere(found.release)
     assert "About 80.0 % (+-" in page
     assert "About 80.0 % (+-" in said

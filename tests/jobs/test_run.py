@@ -1,7 +1,7 @@
 """Runs of the main job from the command line: what they print and spend, and what comes again at no privacy cost.
 
-The first test and the blocks of that of the layouts count on Spark, as users do; what is kept and paid does not depend
-on it.
+One run counts on Spark, as users' do, in blocks of its tree and with ``file://`` URLs in place of all paths; what is
+kept and paid does not depend on it.
 """
 
 import json
@@ -14,8 +14,19 @@ import pytest
 
 from dplib.config.sections import SparkSettings
 from dplib.jobs.consistent_histograms import design
-from tests.support.jobs import Shop, content, dplib, named, new_shop, visible
-from tests.support.rows_in_python import count_in_python
+from dplib.page import drawing
+from dplib.page.few_pictures import one_too_many
+from tests.support.jobs import (
+    ITEMS,
+    Outcome,
+    Shop,
+    content,
+    dplib,
+    named,
+    new_shop,
+    require_refused,
+    visible,
+)
 
 ONE_RUN = ["account", "reserve", "measure", "publish"]
 
@@ -37,21 +48,68 @@ def forbid_rows(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     (shop.folder / "shop.key").unlink()
 
 
-@pytest.mark.usefixtures("spark", "pictures")
-def test_a_second_run_reads_and_spends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shop = new_shop(tmp_path / "shop")
-    found = shop.run()
-    first = found.release
-    assert (found.last, first.name) == (str(shop.output / first.name), "shop-consistent-histograms-undated-000002")
-    assert visible(shop.output) == [first.name]
+def cut_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut the small tree at its level of weeks, as a tree of millions of days would be."""
+    monkeypatch.setattr(design, "MAX_BLOCK_CELLS", 32)
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory, spark: object) -> tuple[Shop, Outcome]:
+    """A shop whose rows Spark has counted, and how that run ended."""
+    shop = new_shop(tmp_path_factory.mktemp("a b"))
+    (shop.folder / "items.txt").write_text("\n".join(ITEMS), encoding="utf-8")
+    here = f"file://{shop.folder}"
+    shop.set(input__path=f"{here}/orders.csv", domain__items={"file": f"{here}/items.txt"})
+    shop.set(publish__output__path=f"{here}/elsewhere", publish__solver={"layout": "blocks"})
+    with pytest.MonkeyPatch.context() as patch:
+        cut_in_blocks(patch)
+        patch.setattr(drawing, "one_too_many", one_too_many)
+        return shop, shop.run()
+
+
+def test_file_urls_name_input_lists_and_releases(counted: tuple[Shop, Outcome]) -> None:
+    shop, found = counted
+    assert found.release == shop.folder / "elsewhere" / "shop-consistent-histograms-undated-000002"
+    assert visible(found.release.parent) == [found.release.name]
+    assert shop.spent() == 1
+
+
+def test_the_same_entry_and_secret_give_the_same_bytes_in_every_layout(
+    counted: tuple[Shop, Outcome], shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver's release is of the same rows and settings, counted in this process."""
+    cut_in_blocks(monkeypatch)
+    other, found = counted
+    shop.set(input__path=other.settings["input"]["path"], publish__solver={"layout": "driver"})
+    tables = [
+        {name: digest for name, digest in content(release).items() if name.endswith(".parquet")}
+        for release in (found.release, shop.run().release)
+    ]
+    assert tables[0] == tables[1]
+    assert len(tables[0]) == 9  # three tables, each of a top and two blocks
+
+
+def test_a_second_run_reads_and_spends_nothing(counted: tuple[Shop, Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+    cut_in_blocks(monkeypatch)
+    shop, found = counted
     shop.rows([("2024-01-02", "bread", "5", "z")] * 9)
-    before = content(shop.output)
+    before = content(found.release.parent)
     changed_data = shop.run()
     forbid_rows(shop, monkeypatch)
     without_data = shop.run()
-    assert changed_data.release == without_data.release == first
-    assert content(shop.output) == before
+    assert changed_data.release == without_data.release == found.release
+    assert content(found.release.parent) == before
     assert shop.entries() == ONE_RUN
+
+
+@pytest.mark.parametrize("path", ["file:///none/orders.csv", "s3a://bucket/orders.csv"])
+def test_input_that_spark_cannot_open_is_one_sentence(spark: object, tmp_path: Path, path: str) -> None:
+    """It opens what has the scheme of another system itself: there is no such file, or no such system."""
+    refused = require_refused(new_shop(tmp_path).set(input__path=path), 3)
+    assert "Traceback" not in refused.err
+    last = refused.err.splitlines()[-1]
+    assert last.startswith("dplib: input.path must name ")
+    assert f"got {path}" in last
 
 
 def test_again_and_changed_measurements_spend(shop: Shop) -> None:
@@ -130,9 +188,10 @@ def test_changed_publication_settings_never_spend(shop: Shop, monkeypatch: pytes
         after = content(release)
         assert all(after[name] == digest for name, digest in before.items() if name.startswith("measurement"))
         assert (release.name, after["manifest.json"] == before["manifest.json"]) == (name, False)
-        assert shop.run().release == release
         assert shop.entries() == [*ONE_RUN, *["publish"] * number]
         before = after
+    assert shop.run().release == release
+    assert shop.entries() == [*ONE_RUN, *["publish"] * len(changes)]
     assert shop.spent() == 1
     assert dplib("verify", str(release), "--ledger", f"sqlite:///{shop.folder}/ledger.db").code == 0
 
@@ -158,27 +217,6 @@ def test_publication_of_another_configuration_is_refused(shop: Shop) -> None:
     refused = shop.run("--set", "privacy.budget.epsilon=2", "--stage", "publish", "--release", measured)
     assert refused.code == 2
     assert refused.err.startswith("dplib: --release must name a run of this configuration's measurement settings")
-
-
-def cut_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut the small tree at its level of weeks, as a tree of millions of days would be."""
-    monkeypatch.setattr(design, "MAX_BLOCK_CELLS", 32)
-
-
-@pytest.mark.usefixtures("spark")
-def test_the_same_entry_and_secret_give_the_same_bytes_in_every_layout(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cut_in_blocks(monkeypatch)
-    tables = []
-    for layout in ("blocks", "driver"):
-        shop = new_shop(tmp_path / layout).set(publish__solver={"layout": layout})
-        files = content(shop.run().release)
-        tables.append({name: digest for name, digest in files.items() if name.endswith(".parquet")})
-        # The same counts, in this process.
-        count_in_python(monkeypatch)
-    assert tables[0] == tables[1]
-    assert len(tables[0]) == 9  # three tables, each of a top and two blocks
 
 
 def test_other_queries_do_not_change_the_tree_of_a_measurement(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.jobs.table import JOBS
 from dplib.ledger.ledger import Ledger
+from dplib.spark.rows.inspection import Inspection, RuleCount
 from tests.support.every_job import ONE_RUN, OWN_SPARK, entries_of
 from tests.support.jobs import ROOT, Shop, content, dplib, new_place, require_refused, visible
 from tests.support.rows_by_day.config import NAME
 from tests.support.rows_by_day.run import read_days
-from tests.support.rows_in_python import count_in_python
+from tests.support.rows_in_python import count_in_python, inspect_in_python
 
 pytestmark = pytest.mark.pictures
 SETTINGS: dict[str, Any] = {
@@ -161,8 +163,15 @@ def test_a_run_that_breaks_off_is_met_by_a_retry(made: Visits, visits: Visits, m
     assert content(release_of(visits)) == content(release_of(made))
 
 
-def test_inspect_and_rehearse(visits: Visits, spark: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rehearsal is a run, which is on Spark above, of rows of its own."""
+def test_inspect_and_rehearse(visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rehearsal is a run, which is on Spark above, of rows of its own; values are inspected in `tests.spark`."""
+
+    def inspect(_: object, source: HistogramInput, domain: BinDomain, cap: int) -> Inspection:
+        assert (source.columns.value, domain.n_days, cap) == ("date", 14, 2)
+        return Inspection([RuleCount("unit is given", len(ROWS), 0)])
+
+    monkeypatch.setattr(f"{MODULE}.job.open_values", lambda *_: None)
+    inspect_in_python(monkeypatch, f"{MODULE}.job", "inspect_values", inspect)
     found = visits.command("inspect")
     assert found.code == 0, found.err
     assert f"{len(ROWS):,}" in found.out

@@ -9,9 +9,9 @@ import pytest
 from dplib.jobs.consistent_histograms.job import JOB
 from dplib.jobs.consistent_histograms.rows import row_domain, row_source
 from dplib.spark.engine.blocks import SparkSession
-from dplib.spark.rows.counts import count_cells
+from dplib.spark.rows.quality_rows import judged_events
 from dplib.spark.rows.read import open_rows
-from dplib.spark.rows.wide import bounded_rows
+from dplib.spark.rows.wide import bounded_rows, column_types
 from tests.support.jobs import DROP, Shop, dplib, new_shop, refuse_spark, require_refused
 
 HEADER = ("date", "bread", "milk", "tea", "cheese", "order_id")
@@ -35,7 +35,7 @@ def published(release: Path) -> dict[str, int]:
 
 @pytest.mark.usefixtures("spark")
 def test_a_wide_file_is_counted(tmp_path: Path) -> None:
-    shop = wide_shop(tmp_path / "shop", domain__other="rest", privacy__quality_share="0.01", constraints=[])
+    shop = wide_shop(tmp_path / "shop", domain__other="rest", constraints=[])
     shop.set(input__columns__items=["bread", "tea", "cheese"])
     release = shop.run("--yes").release
     found = published(release)
@@ -50,17 +50,21 @@ def test_a_wide_file_is_counted(tmp_path: Path) -> None:
 
 def test_what_is_counted_has_the_types_of_narrow_rows(tmp_path: Path, spark: SparkSession) -> None:
     """So that each layout counts either kind alike; of all items' columns those that are not listed do not count."""
-    types, counts = [], []
-    for shop in (new_shop(tmp_path / "narrow"), wide_shop(tmp_path / "wide")):
+    types = []
+    for shop in (new_shop(tmp_path / "narrow"), wide_shop(tmp_path / "wide", privacy__max_quantity=4)):
         prepared = JOB.prepare(shop.config)
         source, domain = row_source(prepared), row_domain(prepared.design)
         rows = open_rows(spark, source, prepared.base)
-        bounded = bounded_rows(rows, source, prepared.design.config.privacy, domain, bytes(32))
-        types.append(bounded.dtypes)
+        types.append(bounded_rows(rows, source, prepared.design.config.privacy, domain, bytes(32)).dtypes)
         if source.columns.items is not None:
-            counts = count_cells(bounded, domain.n_days, domain.n_row_types).sum(axis=0).tolist()
+            judged = judged_events(rows, source, prepared.design.config.privacy, domain).frame.collect()
+            listed = dict(zip(source.columns.items, column_types(source, domain), strict=True))
     assert types[0] == types[1]
-    assert counts == [3, 1, 5]
+    assert listed == {"bread": 0, "milk": 1, "tea": 2}
+    # One piece of five is above the cap.
+    ends = [(row.failed, row.failed is None and row.clipped, row.owner) for row in judged]
+    assert ends == [(None, False, b"a"), (None, True, b"b"), (5, False, b"b"), (None, False, b"c")]
+    assert len({bytes(row.content) for row in judged}) == len(ROWS)
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from dplib.config.sections import SparkSettings
 from dplib.errors import ConfigError, DplibError, SchemaError
 from dplib.spark.engine import session
+from dplib.spark.engine.java import class_archive
 from dplib.spark.engine.session import (
     JAVA_OPTIONS,
     PINNED,
@@ -40,11 +41,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from dplib.errors import DplibError
 from dplib.jobs.consistent_histograms.job import JOB
-from dplib.spark.engine import session
+from dplib.spark.engine import java, session
 from dplib.spark.engine.session import java_holds, quiet_spark_errors
 
 program, config, rows, name = sys.argv[1:]
 JOB.prepare(Path(config))
+archive = Path(rows).with_name("the classes.jsa")
+java.class_archive = lambda: archive
 # The job's program starts the session, which goes on after it.
 stop, session.stop = session.stop, lambda _: None
 sys.argv = [program, "--config", "shop.yaml"]
@@ -69,6 +72,8 @@ def look(batches):
         seen = pa.array([f"{held} {gc.get_freeze_count() > 0} {pyspark.__file__}"] * batch.num_rows)
         yield pa.RecordBatch.from_arrays([seen], ["seen"])
 
+options = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
+print("archive", archive.exists() == (f"-XX:SharedArchiveFile={archive}" in list(options)))
 print("worker", spark.range(1).mapInArrow(look, "seen string").collect()[0]["seen"])
 print("java", held_by(SparkContext._gateway.proc.pid), java_holds(name), java_holds("PATH"))
 text = spark.read.text(rows)
@@ -96,6 +101,8 @@ def noisy_run(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     shop = nearly_exact(new_shop(folder / "shop", budget="900"), EVERY_KIND).set(spark=OWN_SPARK)
     rows = folder / "rows.csv"
     rows.write_text(f"{CANARY},naan,1\n" * 3)
+    if class_archive().exists():
+        rows.with_name("the classes.jsa").symlink_to(class_archive())
     program, other = ROOT / "jobs" / "consistent_histograms.py", new_shop(folder / "other").set(secret=f"env:{NAME}")
     words = [str(program), str(other.config), str(rows), NAME]
     found = python_process("-c", NOISY_RUN, *words, cwd=shop.folder, **{NAME: SECRET.hex()})
@@ -106,7 +113,7 @@ def noisy_run(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 @pytest.mark.spark
 def test_bad_values_count_by_the_rule_and_are_seen_nowhere(noisy_run: Outcome) -> None:
     lines = noisy_run.out.splitlines()
-    release = Path(lines[-8])
+    release = Path(lines[-9])
     require_counted(release)
     # All five jobs do fail, and each would have printed the value.
     assert [line.split()[:2] for line in lines[-5:]] == [
@@ -119,6 +126,12 @@ def test_bad_values_count_by_the_rule_and_are_seen_nowhere(noisy_run: Outcome) -
     # What the run says of itself and Java's notice about a module are all that may stand on stderr.
     said = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z |.*incubator")
     assert [line for line in noisy_run.err.splitlines() if not said.match(line)] == []
+
+
+@pytest.mark.spark
+def test_java_gets_the_archive_of_classes_where_there_is_one(noisy_run: Outcome) -> None:
+    """Its path has a blank here."""
+    assert noisy_run.out.splitlines()[-8] == "archive True"
 
 
 @pytest.mark.spark
