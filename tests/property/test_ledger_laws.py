@@ -147,22 +147,23 @@ class LedgerMachine(RuleBasedStateMachine):
         assert min(balance.spent, balance.reserved, balance.left) >= 0
 
 
-def check_laws(new_place: Callable[[], Place], max_examples: int) -> None:
+def check_laws(new_place: Callable[[], Place], max_examples: int, steps: int = 15) -> None:
     machine = type("Machine", (LedgerMachine,), {"new_place": staticmethod(new_place)})
     quick = settings(
         max_examples=max_examples,
-        stateful_step_count=20,
+        stateful_step_count=steps,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
     run_state_machine_as_test(machine, settings=quick)
 
 
-def test_ledger_laws_on_sqlite() -> None:
+@pytest.mark.parametrize(("examples", "steps"), [(8, 15), pytest.param(40, 25, marks=pytest.mark.slow)])
+def test_ledger_laws_on_sqlite(examples: int, steps: int) -> None:
     # In memory where the system offers that: thousands of commits need not survive a power cut.
     with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
         numbers = count()
-        check_laws(lambda: Place(url_of(Path(folder) / str(next(numbers)))), 10)
+        check_laws(lambda: Place(url_of(Path(folder) / str(next(numbers)))), examples, steps)
 
 
 @pytest.mark.postgres

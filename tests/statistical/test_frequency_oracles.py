@@ -20,7 +20,7 @@ from tests.support.goodness_of_fit import PASS, REJECT
 from tests.support.local_oracles import Law, exact_law, largest_ratio
 
 KEY = bytes(range(32))
-EPSILONS = [Fraction(1, 2), Fraction(1), Fraction(3)]
+EPSILONS = [Fraction(1, 2), Fraction(3)]
 SMALL: list[Callable[[Fraction], Oracle]] = [
     lambda e: GeneralizedResponse(2, e), lambda e: GeneralizedResponse(5, e), lambda e: UnaryEncoding(2, e),
     lambda e: UnaryEncoding(4, e), lambda e: HadamardResponse(2, e), lambda e: HadamardResponse(5, e),
@@ -81,7 +81,7 @@ def test_hashing_with_two_buckets_is_hadamard_response() -> None:
 
 @pytest.mark.parametrize("make", SMALL)
 def test_drawn_reports_follow_the_law_of_the_program(make: Callable[[Fraction], Oracle]) -> None:
-    n = 40_000
+    n = 11_000
     oracle, wrong = make(Fraction(1)), make(Fraction(13, 10))
     value = oracle.n_values - 1
     law, other = _laws(oracle)[value], _laws(wrong)[value]

@@ -1,4 +1,4 @@
-"""A million keyed draws of each sampler against the exact law, and against laws 30 % off."""
+"""Keyed draws of each sampler against the exact law, and against laws 30 % off: 300,000 see 3 % too."""
 
 from fractions import Fraction
 
@@ -19,7 +19,7 @@ from dplib.randomness.keyed import KeyedStream
 from tests.support.goodness_of_fit import PASS, REJECT, chi_square_p_value, kolmogorov_p_value
 
 KEY = bytes(range(32))
-DRAWS = 1_000_000
+DRAWS = 300_000
 SCALES = [Fraction(1, 3), Fraction(1), Fraction(17, 4), Fraction(55), Fraction(1234567, 1000)]
 OFF = [Fraction(7, 10), Fraction(13, 10)]
 
@@ -38,7 +38,7 @@ def test_noise_has_its_law_and_no_other(scale: Fraction, law: Law) -> None:
 @pytest.mark.parametrize("scale", [Fraction(55), Fraction(2**30), Fraction(2**39)])
 def test_moments_at_scales_too_large_for_cells(scale: Fraction) -> None:
     """Mean and variance within 7 standard errors (kurtosis 6 and 3), also where no cell can be counted."""
-    n = 300_000
+    n = 100_000
     laplace = draw_discrete_laplace(KeyedStream(KEY, "moments"), scale, n).astype(np.float64)
     gaussian = draw_discrete_gaussian(KeyedStream(KEY, "moments"), scale**2, n).astype(np.float64)
     for draws, variance, kurtosis in (
@@ -51,7 +51,7 @@ def test_moments_at_scales_too_large_for_cells(scale: Fraction) -> None:
 
 def test_every_digit_of_a_large_scale_is_fair() -> None:
     """At scale 2^30 the low digits of a draw are uniform: none is stuck, shifted or shared."""
-    draws = draw_discrete_laplace(KeyedStream(KEY, "digits"), Fraction(2**30), 200_000)
+    draws = draw_discrete_laplace(KeyedStream(KEY, "digits"), Fraction(2**30), 60_000)
     bits = draws[:, np.newaxis] >> np.arange(24) & 1
     assert np.abs(bits.mean(axis=0) - 0.5).max() < 7 * 0.5 / len(draws) ** 0.5
     assert np.abs(np.corrcoef(bits.T) - np.eye(24)).max() < 7 / len(draws) ** 0.5

@@ -21,13 +21,13 @@ def _streams(n: int, *labels: int) -> UserStreams:
     return UserStreams(KEY, number_users(np.arange(n)), "sums", *labels)
 
 
-def _laws(epsilon: Fraction) -> list[Law]:
+def _laws(epsilon: Fraction, n_inputs: int = 5) -> list[Law]:
     # A radius of 4 steps and words of two bits: every outcome of every coin is run.
     sums = VectorSums(3, 2, 16, epsilon, length_steps=4)
     inputs = [(0, (4, 0)), (0, (-4, 0)), (2, (4, 0)), (1, (0, 0)), (1, (1, -2))]
     return [
         exact_law(lambda s, v=v, x=x: sums.randomize(s, np.array([v]), np.array([x])).tobytes(), word_bits=2)
-        for v, x in inputs
+        for v, x in inputs[:n_inputs]
     ]
 
 
@@ -35,12 +35,12 @@ def test_whole_reports_are_epsilon_private_and_a_planted_epsilon_is_caught() -> 
     laws = _laws(Fraction(1))
     assert all(float(sum(law.values())) == pytest.approx(1) for law in laws)
     assert largest_ratio(laws) == pytest.approx(exp(1), rel=1e-12)
-    assert largest_ratio(_laws(Fraction(11, 10))) > exp(1) * 1.04
+    assert largest_ratio(_laws(Fraction(11, 10), 2)) > exp(1) * 1.04
 
 
 @pytest.mark.parametrize(("d", "epsilon"), [(1, Fraction(2)), (9, Fraction(1)), (40, Fraction(4))])
 def test_sums_have_no_bias_and_the_stated_error_in_any_partition(d: int, epsilon: Fraction) -> None:
-    n, k, runs = 20_000, 3, 12
+    n, k, runs = 10_000, 3, 12
     rng = np.random.default_rng(d)
     groups = rng.integers(0, k, n)
     lengths = rng.choice([0.0, 0.3, 1.0], size=(n, 1))
@@ -65,7 +65,7 @@ def test_sums_have_no_bias_and_the_stated_error_in_any_partition(d: int, epsilon
 
 
 def test_a_vector_along_an_axis_has_hardly_any_bias() -> None:
-    n = 400_000
+    n = 100_000
     sums = VectorSums(1, 30, RADIUS**2, Fraction(12))
     points = np.zeros((n, 30), dtype=np.int64)
     points[:, 4] = RADIUS

@@ -66,9 +66,9 @@ def divergence(p: Fraction, q: Fraction, order: int) -> Decimal:
 def worst_delta(rule: Selector, epsilon: float, n_weights: int, step: int = 1) -> float:
     """The largest delta at epsilon over one unit's coming or going: i keys that nobody else has, the others alike."""
     weights, worst = np.arange(rule.weights[-1], n_weights, step), 0.0
+    odds = np.array([rule.odds_of(at) / ONE for at in range(n_weights + max(rule.weights))])
     for degree, own in enumerate(rule.weights, 1):
-        alone = rule.odds_of(own) / ONE
-        p, q = (np.array([rule.odds_of(int(at)) / ONE for at in weights + more]) for more in (own, 0))
+        alone, p, q = odds[own], odds[weights + own], odds[weights]
         for n_alone in {0, degree // 2, degree}:
             shared = degree - n_alone
             j = np.arange(shared + 1)[:, np.newaxis]
@@ -121,12 +121,16 @@ class Rounds:
         lists = pa.array([[key.encode() for key in unit] for unit in units], pa.list_(pa.binary()))
         batch = pa.RecordBatch.from_arrays([lists], names=["keys"])
         law: RoundsLaw = {(0,) * len(self.keys): 1.0}
+        known: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
         for number, table in enumerate(self.tables, 1):
             after: RoundsLaw = {}
-            known: dict[tuple[int, ...], list[float]] = {}
             for outcome, mass in law.items():
                 left = tuple(place for place, at in enumerate(outcome) if not at)
-                odds = known.get(left) or known.setdefault(left, self._odds(batch, table, left))
+                # Rounds whose keys weigh alike weigh what is left alike.
+                weighed = left, table.weights
+                if weighed not in known:
+                    known[weighed] = self._weights(batch, *weighed)
+                odds = [table.odds_of(weight) / ONE for weight in known[weighed]]
                 for coins in product((False, True), repeat=len(left)):
                     chance = math.prod(p if coin else 1 - p for p, coin in zip(odds, coins, strict=True))
                     if chance:
@@ -137,14 +141,14 @@ class Rounds:
             law = after
         return law
 
-    def _odds(self, batch: pa.RecordBatch, table: ReleaseTable, left: tuple[int, ...]) -> list[float]:
-        """With which probability a round releases each key that is left."""
+    def _weights(self, batch: pa.RecordBatch, left: tuple[int, ...], weights_of: tuple[int, ...]) -> list[int]:
+        """What each key that is left weighs in a round."""
         names = [key.encode() for key in self.keys]
         gone = pa.array([name for place, name in enumerate(names) if place not in left], pa.binary())
         weights: dict[bytes, int] = {}
-        for found in weigh_keys(gone, table.weights)(iter([batch])):
+        for found in weigh_keys(gone, weights_of)(iter([batch])):
             weights |= dict(zip(found["key"].to_pylist(), found["weight"].to_pylist(), strict=True))
-        return [table.odds_of(weights.get(names[place], 0)) / ONE for place in left]
+        return [weights.get(names[place], 0) for place in left]
 
     def worst(self, epsilon: float, sizes: Sequence[int], enough: float = math.inf) -> tuple[float, int]:
         """The largest delta over neighbours, and their number; the first one above ``enough`` ends it.

@@ -38,7 +38,8 @@ def gaussian(sigma_squared: float, count: int = 1, coefficient: float = 1.0) -> 
 
 def mass_of(law: DrawLaw) -> np.ndarray:
     """Masses of one draw on -reach ... reach."""
-    reach = 4000
+    scale = law.parameter if law.mechanism == "discrete_laplace" else law.parameter**0.5
+    reach = 1 + int(40 * scale)
     x = np.arange(-reach, reach + 1, dtype=np.float64)
     if law.mechanism == "discrete_laplace":
         mass = np.exp(-np.abs(x) / law.parameter)
@@ -136,7 +137,7 @@ def test_a_total_on_its_bound_is_named_however_its_error_was_rounded() -> None:
 
 def test_noise_alone_is_named_whole_and_counts_are_not() -> None:
     law = laplace(20.0)
-    n_series, n_times = 40, 400
+    n_series, n_times = 40, 200
     noise = drawn(law.law, n_series * n_times, "faint")
     error = std_error((law,))
     whole = 0

@@ -51,10 +51,11 @@ def bad_rows() -> np.ndarray:
     return point_numbers(batch, 2)
 
 
-@pytest.mark.parametrize(("method", "budget"), CENTRAL, ids=IDS)
+@pytest.mark.parametrize(("method", "budget"), [("privgene", {"epsilon": 1}), ("max_cover", {"rho": "0.1"})])
 def test_rows_without_a_point_count_as_if_they_were_not_there(
     method: str, budget: dict[str, Any], tmp_path: Path
 ) -> None:
+    """All methods get the same points; one of these two asks for scores only. There are fewer points than centers."""
     design, bad = design_of(settings_of(method, budget, k=9)), bad_rows()
     assert design.frame.given(bad).tolist() == [True, True, False, False, False, False, True, True]
     found = {}
@@ -88,7 +89,7 @@ def test_a_release_follows_from_stored_answers_alone_whatever_the_rows(
     method: str, budget: dict[str, Any], tmp_path: Path
 ) -> None:
     design = design_of(settings_of(method, budget, k=3))
-    for n in (0, 1, 600):
+    for n in (0, 1, 300):
         folder = tmp_path / str(n)
         measure_points(design, rows_in(points_of(design, n)), keys_of(design), folder)
         results = write_tables(design, folder)
