@@ -55,7 +55,7 @@ from functools import lru_cache
 import numpy as np
 
 from dplib.mechanisms.release_table import ONE, ReleaseTable
-from dplib.mechanisms.table_bound import Coin, exceeds, propose, within
+from dplib.mechanisms.table_bound import Bound, Coin, exceeds, propose
 from dplib.privacy.rounding import exp_above, log_below
 from dplib.validate import require
 
@@ -206,7 +206,7 @@ class _GrowingTable:
             require(cap >= 1 << LEADING_BITS // 2, "privacy.budget.delta", "be larger", "one that is lost in rounding")
             # -ln(1 - x) <= x / (1 - x), for a coin that is sure on one side.
             require(Fraction(cap, ONE - cap) <= level / degree, "privacy.budget.delta", "be smaller", float(failure))
-        self._limits = [int((1 << 64) / exp_above(-bound)) for bound in bounds]
+        self._limits = [Bound.of(bound, order) for bound in bounds]
         self._least, self._narrowest = self._weights[0], 0
         self.odds = [0] * self._least
         self._coins: list[Coin] = []
@@ -222,7 +222,8 @@ class _GrowingTable:
         alone = (cap for cap, own in zip(self._caps, self._weights, strict=True) if weight - own < self._least)
         cap = min(alone, default=ONE - 1)
         found = cap if not places else min(cap, self._proposed(places))
-        self._append(self._largest(found, cap, places))
+        self._coins.append(self._largest(found, cap, places))
+        self.odds.append(self._coins[-1].odds)
 
     def _may_end(self, weight: int) -> bool:
         """Whether (3) holds of p = 1."""
@@ -235,36 +236,35 @@ class _GrowingTable:
         """About the largest entry whose divergences are within all bounds."""
         best = math.inf
         # The bound that was the narrowest before is likely to be it again; of others one look says that they are not.
-        for i in sorted(range(len(places)), key=lambda each: each != self._narrowest):
+        for i in self._narrowest_first():
             start = self._coins[places[i]].log_odds
-            if best == math.inf or (best > start and exceeds(self._order, self._bounds[i], best, start)):
+            far = best - start > self._limits[i].distance
+            if best == math.inf or (far and exceeds(self._order, self._bounds[i], best, start)):
                 best = propose(self._order, self._bounds[i], start, self._steps[i])
                 self._steps[i], self._narrowest = max(best - start, 1e-6), i
         p = math.exp(-abs(best)) / (1 + math.exp(-abs(best)))
         return int(p * ONE) if best < 0 else ONE - max(int(p * ONE), 1)
 
-    def _largest(self, near: int, cap: int, places: list[int]) -> int:
+    def _largest(self, near: int, cap: int, places: list[int]) -> Coin:
         """The largest entry of few leading bits that is within all bounds and the cap, near a proposed one."""
-        # The narrowest first: what is too large fails there.
-        order = sorted(range(len(places)), key=lambda each: each != self._narrowest)
-        bounds = [(self._coins[places[i]], self._limits[i]) for i in order]
+        # What is too large fails at the narrowest.
+        bounds = [(self._limits[i], self._coins[places[i]]) for i in self._narrowest_first()] if places else []
 
-        def allowed(odds: int) -> bool:
-            coin = Coin.of(odds, self._order)
-            return odds <= cap and all(within(coin, other, limit) for other, limit in bounds)
+        def allowed(coin: Coin) -> bool:
+            return coin.odds <= cap and all(bound.holds(coin, other) for bound, other in bounds)
 
-        found = max(_next_below(near + 1), self.odds[-1])
+        found = Coin.of(max(_next_below(near + 1), self.odds[-1]), self._order)
         while not allowed(found):
-            found = _next_below(found)
-        while allowed(following := _next_above(found)):
+            found = Coin.of(_next_below(found.odds), self._order)
+        while allowed(following := Coin.of(_next_above(found.odds), self._order)):
             found = following
-        if found < self.odds[-1]:
+        if found.odds < self.odds[-1]:
             raise ArithmeticError("a release table must not decrease")
         return found
 
-    def _append(self, odds: int) -> None:
-        self.odds.append(odds)
-        self._coins.append(Coin.of(odds, self._order))
+    def _narrowest_first(self) -> list[int]:
+        """The weights' numbers, that of the narrowest bound before the others'."""
+        return [self._narrowest, *(i for i in range(len(self._weights)) if i != self._narrowest)]
 
 
 def _next_below(odds: int) -> int:
