@@ -13,7 +13,7 @@ import numpy as np
 
 from dplib.arrays import BoolArray, IntArray
 from dplib.config.measure import Measure
-from dplib.consistency.question_shares import grouping_objective, grouping_shares, unjudged
+from dplib.consistency.question_shares import grouping_shares, is_judged
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.constraints.row_norms import row_norms
 from dplib.privacy.noise import Law
@@ -87,7 +87,7 @@ def columns_of(
     if measure == "auto":
         parts = ", ".join(f"{name} {share_text(share)}" for name, share in zip(names, shares, strict=True))
         notes = (f"Shares of the {names[0]} and their totals, chosen for the queries (measure: auto): {parts}.",)
-        if grouping_objective(constraints, of)[0] is unjudged:
+        if not is_judged(constraints):
             notes = (f"measure: auto decides nothing where packages link so many series; shares are equal: {parts}.",)
     columns = Columns(of, names, streams, shares, Measure(shares=list(shares)), notes)
     return columns, replace(constraints, measured=measured, row_l1=l1, row_l2_squared=square)

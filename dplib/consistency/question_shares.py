@@ -13,6 +13,7 @@ constraints differ by day those of the longest period decide. All from settings 
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,7 +22,7 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.best_shares import Objective, best_shares, each_row
 from dplib.consistency.crossing_variance import ResidualSpaces, class_variances
 from dplib.consistency.nested_variance import NestedForest, item_classes, kinds, mean_log, mean_logs
-from dplib.constraints.day_constraints import DayConstraints
+from dplib.constraints.day_constraints import DayConstraints, SparseInt
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.estimates.range_variance import RangeVariance, Walks
 from dplib.privacy.noise import Law
@@ -32,6 +33,9 @@ MAX_CLASSES = 200
 """Crossing classes of items up to which their errors are exact."""
 MAX_LINKED = 150
 """Series that packages or equations link, up to which these enter."""
+_found: WeakKeyDictionary[ResolvedConstraints, dict[tuple[bytes, Law, bytes], tuple[Fraction, ...]]]
+_found = WeakKeyDictionary()
+"""Shares for as long as the constraints live, whatever the budget: what is tried before a run asks again."""
 
 Ranges = tuple[float, IntArray]
 """A query's weight, and its ranges as rows (first day, one past the last)."""
@@ -96,19 +100,29 @@ def grouping_objective(constraints: ResolvedConstraints, column: IntArray) -> tu
         The objective, and one near to it that is cheap for any number of totals. Both take the variances of the columns
         from 1 on, then that of column 0.
     """
-    days = [daily.end - daily.first for daily in constraints.day_constraints]
-    longest = int(np.argmax(days))
-    daily, incidence = constraints.day_constraints[longest], constraints.incidence[longest]
-    n_items, grouping = constraints.n_items, column[constraints.n_items :]
-    own = incidence[:n_items]
-    rows_are_items = incidence.shape[1] == own.nnz == n_items and bool((own.diagonal() == 1).all())
+    daily, incidence, rows_are_items = _longest(constraints)
     if len(column) <= MAX_LINKED and not (rows_are_items and daily.generators is not None):
         return (_linked(daily, column),) * 2
     if not rows_are_items:
         return (unjudged,) * 2
-    membership = csr_array(incidence[n_items:])
+    membership = csr_array(incidence[constraints.n_items :])
     membership.data = np.minimum(membership.data, 1)
-    return _by_classes(membership, grouping)
+    return _by_classes(membership, column[constraints.n_items :])
+
+
+def is_judged(constraints: ResolvedConstraints) -> bool:
+    """Whether `grouping_objective` knows of divisions that are better than others."""
+    return len(constraints.series) <= MAX_LINKED or _longest(constraints)[2]
+
+
+def _longest(constraints: ResolvedConstraints) -> tuple[DayConstraints, SparseInt, bool]:
+    """The day constraints of the longest period, their incidence, and whether its rows are items."""
+    days = [daily.end - daily.first for daily in constraints.day_constraints]
+    longest, n_items = int(np.argmax(days)), constraints.n_items
+    incidence = constraints.incidence[longest]
+    own = incidence[:n_items]
+    rows_are_items = incidence.shape[1] == own.nnz == n_items and bool((own.diagonal() == 1).all())
+    return constraints.day_constraints[longest], incidence, rows_are_items
 
 
 def _linked(daily: DayConstraints, column: IntArray) -> Objective:
@@ -156,6 +170,9 @@ def grouping_shares(
         law: of the noise.
         costs: variance of one count of each column that gets the whole budget, the items' first.
     """
-    objective, cheap = grouping_objective(constraints, column)
-    found = best_shares(objective, law, np.roll(costs, -1), cheap)
+    asked = (column.tobytes(), law, costs.tobytes())
+    found = _found.setdefault(constraints, {}).get(asked)
+    if found is None:
+        objective, cheap = grouping_objective(constraints, column)
+        found = _found[constraints][asked] = best_shares(objective, law, np.roll(costs, -1), cheap)
     return (found[-1], *found[:-1])

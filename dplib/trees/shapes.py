@@ -10,6 +10,7 @@ References:
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import prod
 
@@ -79,6 +80,7 @@ EXACT_DAYS = 1 << 16
 FINALISTS = 3
 
 
+@lru_cache(maxsize=64)
 def default_branching(n_days: int, noise: LawName, root: bool = False) -> tuple[int, ...]:
     """Radices with the least mean error over all ranges, when all levels share the budget equally.
 
