@@ -13,6 +13,7 @@ from dplib.mechanisms.local.randomized_response import report_later_neighbors
 from dplib.release.tables import read_table
 from tests.jobs.test_network_statistics import EDGES, N, Network, new_network, oracle
 from tests.support.jobs import dplib
+from tests.support.rows_in_python import edges_in_python
 
 pytestmark = pytest.mark.usefixtures("spark")
 NAMES = ["ann", "bob", "cat", "dee", "eve", "7", "gus", "hal"]
@@ -115,7 +116,10 @@ def test_listed_files_are_worth_their_contents(named_release: tuple[Network, Pat
     assert place.spent() == before
 
 
-def test_a_simulated_local_release_estimates_what_nobody_reported(tmp_path: Path) -> None:
+def test_a_simulated_local_release_estimates_what_nobody_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges_in_python(monkeypatch)
     place = new_network(tmp_path, **LOCAL)
     planned = json.loads(place.command("plan", "--json").out)
     assert {each["statistic"]: each["mechanism"] for each in planned["statistics"]} == {
