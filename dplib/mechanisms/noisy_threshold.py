@@ -93,7 +93,8 @@ def noisy_threshold(
     Raises:
         ConfigError: if the budget is too small.
     """
-    left = delta - (1 + exp_above(epsilon)) * max_keys * Fraction(1, 1 << DISTANCE_BITS)
+    # e^45 / 2^45 is above any delta; the exponential of a larger epsilon may have millions of digits.
+    left = delta - (1 + exp_above(min(epsilon, Fraction(DISTANCE_BITS)))) * max_keys * Fraction(1, 1 << DISTANCE_BITS)
     require(
         left > delta / 2, "privacy.budget.delta", "be larger than what drawing noise on 62 bits takes", float(delta)
     )

@@ -46,8 +46,9 @@ def configurations() -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize(("name", "settings"), configurations(), ids=[name for name, _ in configurations()])
 def test_the_settings_of_every_job_are_priced_as_their_run_is(name: str, settings: dict[str, Any]) -> None:
-    run = job_named(settings["job"]).resolve(settings, CONF, "")
+    run = job_named(settings["job"]).prepare(CONF / name)
     design = run.design
+    assert design.events
     terms = natural_terms(design)
     delta = None if terms.currency is Currency.PURE else delta_of(design)
     account = Account(settings["dataset"], terms, Fraction(10), delta)
