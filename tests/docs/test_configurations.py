@@ -1,4 +1,4 @@
-"""Configurations of conf/ that need data load; the others are priced in `test_repricing`, or planned with the README."""
+"""Configurations of conf/ that need data load; the others are priced in `test_repricing`, or planned with README."""
 
 from pathlib import Path
 
