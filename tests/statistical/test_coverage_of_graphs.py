@@ -5,6 +5,7 @@ be larger, never smaller.
 """
 
 from bisect import bisect_left, bisect_right
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -100,10 +101,11 @@ def test_numbers_from_reported_degrees(n: int, density: float, epsilon: int) -> 
 
 
 @pytest.mark.parametrize(("edge", "other"), [(0.73, 0.27), (0.95, 0.05), (0.98, 0.02), (0.8, 0.01), (0.3, 0.0001)])
-@pytest.mark.parametrize("n_pairs", [1, 6, 45, 1000, 1001, 20_000])
+@pytest.mark.parametrize("n_pairs", [1, 6, 45, 300, 1001, 20_000])
 def test_edges_of_blocks(edge: float, other: float, n_pairs: int) -> None:
     """Whatever the number of edges, an interval holds it with at least 95 %: exactly for small blocks."""
     passing, rng = Passing(edge, other), np.random.default_rng(n_pairs)
+    interval = cache(lambda appearing: passing.interval(appearing, n_pairs))
     for edges in sorted({0, 1, 2, n_pairs // 10, n_pairs // 2, n_pairs}):
         if edges > n_pairs:
             continue
@@ -112,7 +114,7 @@ def test_edges_of_blocks(edge: float, other: float, n_pairs: int) -> None:
 
         def side(appearing: int, edges: int = edges) -> int:
             """On which side of the number of edges the interval lies; 0 where it holds it."""
-            low, high = passing.interval(int(appearing), n_pairs)
+            low, high = interval(int(appearing))
             return int(low > edges) - int(high < edges)
 
         # Intervals are monotone in what appears: those that hold the number lie side by side.
@@ -129,11 +131,12 @@ def test_triangles_of_reported_bits() -> None:
     true = np.trace(symmetric @ symmetric @ symmetric) / 6
     design, inside = design_of(("edge_count",), {"epsilon": 1}), []
     upper = np.triu(np.ones((n, n), dtype=bool), 1)
-    for _ in range(1500):
+    for _ in range(1000):
         bits = upper & (rng.random((n, n)) < np.where(there, passing.edge, passing.other))
         value, variance = estimate_triangles(SimpleGraph(n, *np.nonzero(bits)), passing, np.zeros(n, dtype=bool))
         inside.append(abs(value - true) <= half_width(design, Statistic.TRIANGLES, variance**0.5))
-    assert 0.935 <= np.mean(inside) <= 0.965
+    # Two standard deviations of 1,000 collections beside the half percent.
+    assert 0.93 <= np.mean(inside) <= 0.97
 
 
 CUTS: dict[str, Any] = {"minimum_cut_value": {}, "soft_cut_count": {}, "synthetic_graph": {}, "top_cuts": {"k": 3}}

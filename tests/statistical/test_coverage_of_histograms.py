@@ -70,7 +70,7 @@ def test_ranges(method: str, n_bins: int, budget: dict[str, Any]) -> None:
     design = range_design(method, n_bins, budget)
     tree, errors = design.strategy.tree, ranges.Errors(design)
     values = tree_blue_deep(tree, range_noise(design), design.variance[:, None])[tree.leaf_nodes]
-    for lo, hi in ((0, 1), (0, 2), (1, 4), (3, n_bins // 2), (0, n_bins), (5, n_bins - 1)):
+    for lo, hi in ((0, 1), (1, 4), (0, n_bins), (5, n_bins - 1)):
         half = float(errors.half_widths(np.array([lo]), np.array([hi]))[0])
         answer = values[lo:hi].sum(axis=0)
         require_coverage(answer, half, (method, budget, lo, hi))
@@ -81,20 +81,20 @@ def test_ranges(method: str, n_bins: int, budget: dict[str, Any]) -> None:
 
 
 def test_ranges_under_a_public_total() -> None:
-    design = range_design("blue", 40, {"epsilon": 1}, total_is_public=True)
+    design = range_design("blue", 20, {"epsilon": 1}, total_is_public=True)
     tree, errors = design.strategy.tree, ranges.Errors(design)
     values = tree_blue_deep(tree, range_noise(design), design.variance[:, None])[tree.leaf_nodes]
-    for lo, hi in ((0, 1), (0, 20), (7, 39)):
+    for lo, hi in ((0, 1), (0, 10), (7, 19)):
         half = float(errors.half_widths(np.array([lo]), np.array([hi]))[0])
         require_coverage(values[lo:hi].sum(axis=0), half, (lo, hi))
-    assert errors.half_widths(np.array([0]), np.array([40]))[0] == 0
+    assert errors.half_widths(np.array([0]), np.array([20]))[0] == 0
 
 
 def test_coefficients_give_the_estimate_and_its_error() -> None:
-    design = range_design("blue", 60, {"epsilon": 1})
+    design = range_design("blue", 20, {"epsilon": 1})
     tree, noise = design.strategy.tree, range_noise(design)[:, :50]
     values = tree_blue_deep(tree, noise, design.variance[:, None])[tree.leaf_nodes]
-    for lo, hi in ((0, 1), (2, 50), (0, 60)):
+    for lo, hi in ((0, 1), (2, 17), (0, 20)):
         found = range_coefficients(tree, design.variance, lo, hi)
         np.testing.assert_allclose(found @ noise, values[lo:hi].sum(axis=0), rtol=1e-9, atol=1e-9)
 
@@ -198,8 +198,9 @@ def _sums(law: DrawLaw, n_draws: float) -> FloatArray:
 @pytest.mark.parametrize("case", ["measured", "changing", "packages", "grouped"])
 def test_coefficients_are_those_of_the_solver(case: str) -> None:
     """The answer of the job's own solver is the sum that is stated; affine in the noise, so that of units shows all."""
-    own = {"domain": shop_domain("2024-01-20"), "tree": {"branching": [4, 5]}} | SHARES.get(case, {})
-    design = shop(CASES[case], {"epsilon": 1}, **own)
+    own = {"domain": shop_domain("2024-01-08"), "tree": {"branching": [2, 4]}} | SHARES.get(case, {})
+    changing = [CHANGING[0] | {"last": "2024-01-03"}, CHANGING[1]]
+    design = shop(changing if case == "changing" else CASES[case], {"epsilon": 1}, **own)
     errors, laws, shape = consistent.Errors(design), _node_laws(design), (design.tree.n_nodes, len(design.series))
     noisy = np.flatnonzero([law is not None for law in laws])
     noise = np.zeros(len(laws))
@@ -212,7 +213,7 @@ def test_coefficients_are_those_of_the_solver(case: str) -> None:
     parts = np.stack([days(unit) - zero for unit in np.eye(len(noise))[noisy]], axis=-1)
     np.testing.assert_allclose(parts @ noise[noisy], days(noise) - zero, atol=1e-6)
     for number in (0, len(design.series) - 1):
-        for lo, hi in ((0, 20), (5, 6), (2, 9)):
+        for lo, hi in ((0, 8), (5, 6), (1, 6)):
             draws = errors.sum_draws(lo, hi, np.array([number]))
             assert draws is not None
             own = parts[lo:hi, number].sum(axis=0)
@@ -260,7 +261,7 @@ def test_no_sum_of_laplace_draws_is_wider_than_one() -> None:
     rng, law = np.random.default_rng(5), DrawLaw("discrete_laplace", 500.0)
     factor = factor95([law])
     assert factor == pytest.approx(np.log(20) / 2**0.5)
-    for _ in range(100):
+    for _ in range(50):
         weights = rng.gamma(rng.choice([0.1, 0.5, 2.0]), size=rng.integers(1, 12)) + 1e-6
         draws = [Draws(law, float(each), 1.0) for each in weights]
         assert half_width(draws) <= factor * np.sqrt(sum(each.variance for each in draws)) * 1.001

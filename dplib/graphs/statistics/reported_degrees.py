@@ -91,8 +91,9 @@ def estimate_sum(f: OfDegree, reports: IntArray | Tally, scale: float, n_vertice
     values, times = tally.values, tally.times
     if len(values) == 0:
         return 0.0, float("inf")
-    unbiased = _unbiased(f, values, scale)
-    squared = _unbiased(lambda degree: f(degree) ** 2, values, scale)
+    beside = [f(values + step) for step in (-1, 0, 1)]
+    unbiased = _unbiased(beside, scale)
+    squared = _unbiased([each**2 for each in beside], scale)
     more = n_vertices / int(times.sum())
     variance = max(0.0, float(times @ (unbiased**2 - squared)))
     return float(times @ unbiased) * more, variance * more**2
@@ -112,6 +113,7 @@ def worst_bin_variance(scale: float, n_vertices: int) -> float:
     return n_vertices * max(each)
 
 
-def _unbiased(f: OfDegree, reports: IntArray, scale: float) -> FloatArray:
-    middle, c = f(reports), exp(-1 / scale) / expm1(-1 / scale) ** 2
-    return np.asarray(middle - c * (f(reports - 1) - 2 * middle + f(reports + 1)))
+def _unbiased(beside: list[FloatArray], scale: float) -> FloatArray:
+    """The unbiased estimate from a function's values before, at and after each report."""
+    (before, middle, after), c = beside, exp(-1 / scale) / expm1(-1 / scale) ** 2
+    return np.asarray(middle - c * (before - 2 * middle + after))

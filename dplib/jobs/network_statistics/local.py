@@ -79,8 +79,11 @@ def edges_error(design: Design) -> float:
 
 def estimate_degrees(design: Design, reports: IntArray | Tally, low: int, high: int) -> tuple[float, float]:
     """Vertices with a degree in a range of bins, of which the last holds all higher ones, and the standard error."""
+    return _of_range(design, float(design.degree_protocol.scale), reports, low, high)
+
+
+def _of_range(design: Design, scale: float, reports: IntArray | Tally, low: int, high: int) -> tuple[float, float]:
     last = None if high == design.last_bin else high
-    scale = float(design.degree_protocol.scale)
     value, variance = estimate_sum(in_range(low, last), reports, scale, design.n_vertices)
     return value, float(np.sqrt(variance))
 
@@ -96,8 +99,8 @@ def _of_degrees(design: Design, statistic: Statistic, reports: IntArray) -> Esti
         stars = design.config.graph.stars
         value, variance = estimate_sum(stars_of(stars), reports, float(protocol.scale), n)
         return Estimated(np.array([value]), np.array([variance**0.5]))
-    tally = Tally.of(reports)
-    bins = [estimate_degrees(design, tally, each, each) for each in range(design.last_bin + 1)]
+    tally, scale = Tally.of(reports), float(protocol.scale)
+    bins = [_of_range(design, scale, tally, each, each) for each in range(design.last_bin + 1)]
     values, errors = (np.array(column, dtype=np.float64) for column in zip(*bins, strict=True))
     return Estimated(values, errors)
 
