@@ -160,9 +160,9 @@ def _black_box(
 
 def test_the_empty_cluster_attack_breaks_the_planted_copy_and_not_lloyd() -> None:
     epsilon = Fraction(1, 2)
-    planted = _black_box(lloyd_without_noise_for_empty_clusters, (EMPTY, ONE), epsilon, 100)
+    planted = _black_box(lloyd_without_noise_for_empty_clusters, (EMPTY, ONE), epsilon, 80)
     assert planted > 2 * epsilon
-    assert _black_box(lloyd_laplace, (EMPTY, ONE), epsilon, 100) <= epsilon
+    assert _black_box(lloyd_laplace, (EMPTY, ONE), epsilon, 80) <= epsilon
     # The exact audit sees it at once: the two neighbours are asked different questions.
     problem = Problem(LINE, 2)
     assert price(lloyd_without_noise_for_empty_clusters, problem, (ONE, EMPTY), 1)[0] == np.inf

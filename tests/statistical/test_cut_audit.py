@@ -23,7 +23,7 @@ from tests.support.cut_mechanism_laws import all_cuts, graphs, softmin
 def families(cap: int) -> list[Neighbours]:
     """Graphs of 3 to 6 vertices, disconnected ones among them, moved by the whole cap."""
     parts = ((3, graphs(3, range(4))), (4, graphs(4, range(3))), (5, graphs(5, range(2))))
-    unit = np.random.default_rng(3).integers(0, 2, (150, 15))
+    unit = np.random.default_rng(3).integers(0, 2, (50, 15))
     every = [neighbouring(n, weights, cap) for n, weights in (*parts, (6, unit))]
     assert all((family.before.min(axis=1) == 0).any() for family in every)
     return every

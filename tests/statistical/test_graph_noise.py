@@ -55,8 +55,9 @@ def _rungs(number: int, kind: str) -> Ladder:
     graph = oracle.numbered(N, number)
     if kind == "degree":
         return second_degree_rungs(second_largest_degree(graph.degrees()), largest_rung(N))
-    exact = exact_rungs(common_neighbor_frontier(graph), largest_rung(N))
-    return exact if kind == "exact" else LocalOnly(int(exact.widths(0, 1)[0]))
+    if kind == "local only":
+        return LocalOnly(int(_rungs(number, "exact").widths(0, 1)[0]))
+    return exact_rungs(common_neighbor_frontier(graph), largest_rung(N))
 
 
 def _laws(kind: str, law: Callable[[IntArray, Ladder], FloatArray]) -> FloatArray:

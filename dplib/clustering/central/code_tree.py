@@ -29,6 +29,8 @@ Measure = Callable[[IntArray, int], IntArray]
 """Noisy counts of exact counts at a level."""
 Expand = Callable[[FloatArray, int], BoolArray]
 """Which nodes with these noisy counts at a level get children."""
+_SPARSE = 4
+"""Codes are sorted where there are so many times fewer of them than the largest says, else counted in one pass."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,9 @@ class Leaves:
 
 def counts_by_code(codes: IntArray) -> Keyed:
     """How many points have each code, of the codes of all, shape (n,)."""
+    if int(codes.max(initial=0)) > _SPARSE * len(codes):
+        found, times = np.unique(codes, return_counts=True)
+        return found, times.astype(np.int64)[:, np.newaxis]
     counts = np.bincount(codes, minlength=1)
     found = np.flatnonzero(counts)
     return found, counts[found].astype(np.int64)[:, np.newaxis]
