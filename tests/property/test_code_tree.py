@@ -1,11 +1,13 @@
 """Trees over codes: leaves part the codes, weights add up, cubes hold their points, hashes do not see other rows."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplib.clustering.central.code_tree import grow, leaves_of
+from dplib.clustering.central.code_tree import counts_by_code, grow, leaves_of
 from dplib.clustering.central.quadtree import CubeCodes, cube_depth
 from dplib.clustering.central.simhash import SimHash
 from dplib.clustering.space import UNITS, Space
@@ -88,3 +90,11 @@ def test_simhash_bits_are_the_sides_of_the_hyperplanes(d: int, seed: int) -> Non
     ]
     bits = [[code >> 5 - j & 1 == 1 for j in range(6)] for code in hashing.codes(points).tolist()]
     assert bits == exact
+
+
+@given(st.lists(st.integers(0, 40), min_size=1), st.sampled_from([1, 10_000]))
+def test_codes_are_counted_alike_however_far_apart_they_lie(codes: list[int], apart: int) -> None:
+    found, counts = counts_by_code(np.array(codes) * apart)
+    assert dict(zip(found.tolist(), counts[:, 0].tolist(), strict=True)) == Counter(code * apart for code in codes)
+    assert (np.diff(found) > 0).all()
+    assert counts.dtype == np.int64

@@ -78,10 +78,10 @@ def test_one_key_a_unit_is_the_optimum() -> None:
 
 
 def test_exact_delta_on_worst_neighbours_and_planted_faults() -> None:
-    level, (table,) = renyi_tables(EPSILON, DELTA, K, (Fraction(1),))
+    level, (table,) = renyi_tables(EPSILON, DELTA, 6, (Fraction(1),))
     end = len(table.odds) + 40
     assert 0.9e-6 < worst_delta(table, 1, end, 7) <= 1e-6
-    assert worst_delta(truncated_geometric(EPSILON, DELTA, K), 1, 60) <= 1e-6
+    assert worst_delta(truncated_geometric(EPSILON, DELTA, 6), 1, 60) <= 1e-6
     for fault in planted(level, table).values():
         assert worst_delta(fault, 1, end, 7) > 1e-6
 

@@ -87,7 +87,7 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(given_settings=configurations(), rows=st.integers(0, 2))
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_the_settings_pass_can_be_measured_published_and_verified(
     given_settings: dict[str, Any], rows: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
