@@ -64,12 +64,6 @@ def released(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> t
 COUNTS = np.arange(40).reshape(2, 20) * 7 % 11
 
 
-@pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs measure `COUNTS` and start no Spark."""
-    measure_counts(monkeypatch)
-
-
 def measure_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on runs measure `COUNTS`: for what is done with counts, whatever rows they are of."""
     count_in_python(monkeypatch)
@@ -103,22 +97,13 @@ BAD = [
 ]  # fmt: skip
 
 
-def expected_counts() -> np.ndarray:
-    """Of the rows and the bad ones, where what is outside is dropped."""
-    expected = np.zeros((2, 20), dtype=np.int64)
-    # The last bin is closed.
-    expected[0, 3], expected[0, 19], expected[1, 19], expected[1, 0], expected[1, 6] = 2, 1, 1, 1, 1
-    return expected
-
-
 @pytest.mark.usefixtures("spark")
 def test_rows_count_in_half_open_bins_within_their_cap_and_bad_ones_by_the_rule(tmp_path: Path) -> None:
     often = [(str(age), "north", "one") for age in range(5, 19)]
     visits = new_visits(tmp_path, **EXACT, histogram__outside="clamp").rows([*BAD, *ROWS, *often])
-    found, expected = visits.run(), expected_counts()
-    expected[0, 0] += 1  # below
-    expected[0, 19] += 1  # above
-    expected[1, 19] += 1  # infinite
+    found, expected = visits.run(), np.zeros((2, 20), dtype=np.int64)
+    # One lies below, one above, one at infinity.
+    expected[0, 3], expected[0, 19], expected[1, 19], expected[1, 0], expected[1, 6], expected[0, 0] = 2, 2, 2, 1, 1, 1
     others = published(found.release) - expected
     assert (others.min(), others.sum(), others[0, 5:19].sum()) == (0, 2, 2)  # of one unit, at most its cap
     assert visits.spent() == 30
@@ -126,21 +111,17 @@ def test_rows_count_in_half_open_bins_within_their_cap_and_bad_ones_by_the_rule(
     assert all(b"SECRETVALUE" not in path.read_bytes() for path in visits.output.rglob("*") if path.is_file())
 
 
-def test_inspect_counts_what_each_rule_drops(visits: Visits, spark: SparkSession) -> None:
+@pytest.mark.usefixtures("spark")
+def test_inspect_counts_what_each_rule_drops(visits: Visits) -> None:
     found = visits.rows([*BAD, *ROWS]).command("inspect")
     rows = {line[:28].strip(): line.split()[-2:] for line in found.out.splitlines()[2:]}
     assert rows["unit is given"] == ["14", "2"]
     assert rows["value can be read"] == ["11", "3"]
-    assert rows["value is in a bin"] == ["8", "3"]
+    assert rows["value is in a bin"] == ["8", "3"]  # the last bin is closed
     assert rows["group is declared"] == ["6", "2"]
-    prepared = job_named(JOB).prepare(visits.config)
-    source, domain = prepared.source(HistogramInput), cast(Design, prepared.design).bins.row_domain
-    binned = bin_rows(open_values(spark, source, domain, prepared.base), source, domain)
-    assert np.array_equal(count_cells(binned, 2, 20), expected_counts())
 
 
-@pytest.mark.usefixtures("spark")
-def test_days_and_categories(tmp_path: Path) -> None:
+def test_days_and_categories(tmp_path: Path, spark: SparkSession) -> None:
     days = {"days": {"first": "2024-01-01", "last": "2024-01-10", "days_per_bin": 3}, "groups": SITES}
     visits = new_visits(tmp_path, histogram=days, **EXACT).rows(
         [("2024-01-01", "north", "a"), ("2024-01-10", "north", "b"), ("2024-01-11", "north", "c"), ("x", "south", "d")]
@@ -155,37 +136,47 @@ def test_days_and_categories(tmp_path: Path) -> None:
     assert (refused.code, refused.err.split(" must")[0]) == (2, "dplib: --from")
     # Without groups there is one histogram, of all.
     visits.set(histogram={"categories": ["mild", "severe"]}, input__columns__group=DROP)
-    release = visits.rows([("severe", "south", "a"), (" mild", "", "b"), ("dead", "south", "c")]).run().release
-    assert published(release).tolist() == [[1, 1]]
-    assert set(read_table(release / "published").column("group").to_pylist()) == {"all"}
+    visits.rows([("severe", "south", "a"), (" mild", "", "b"), ("dead", "south", "c")])
+    prepared = job_named(JOB).prepare(visits.config)
+    source, bins = prepared.source(HistogramInput), cast(Design, prepared.design).bins
+    rows = bin_rows(open_values(spark, source, bins.row_domain, prepared.base), source, bins.row_domain)
+    assert count_cells(rows, 1, 2).tolist() == [[1, 1]]
+    assert bins.groups == ("all",)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"privacy__budget": {"rho": "0.5"}},
-        {"tree": {"method": "lue_dptree"}},
-        {"tree": {"method": "boost", "branching": 3}},
-        {"tree": {"queries": {"ranges": [[0, 5], [5, 20]]}}},
-        {"tree": {"method": "adaptive"}},
-    ],
-    ids=str,
-)
-@pytest.mark.usefixtures("counted")
+def measure_counts_of(design: Design, keys: RunKeys, folder: Path) -> MeasurementKeys:
+    """What a run stores of `COUNTS`."""
+    write_strategy(folder, design)
+    return measure_on_driver(design, COUNTS, keys, folder)
+
+
+METHODS: list[dict[str, Any]] = [
+    {"privacy__budget": {"rho": "0.5"}},
+    {"tree": {"method": "lue_dptree"}},
+    {"tree": {"method": "boost", "branching": 3}},
+    {"tree": {"queries": {"ranges": [[0, 5], [5, 20]]}}},
+    {"tree": {"method": "adaptive"}},
+]
+
+
+@pytest.mark.parametrize("changes", METHODS, ids=str)
 def test_every_method_plans_publishes_verifies_and_answers(tmp_path: Path, changes: dict[str, Any]) -> None:
-    budget = changes.get("privacy__budget", {"epsilon": 1})
     visits = new_visits(tmp_path, **changes)
-    if "rho" in budget:
-        visits.settings["dataset"] = "gaussian"
-        visits.set()
-        dplib("init", "--config", str(visits.config), "--budget", "9", "--yes")
+    require_planned_and_answered(visits, made_release(visits, measure_counts_of))
+
+
+def test_a_run_is_planned_verified_with_its_ledger_and_answers(released: tuple[Visits, Path]) -> None:
+    visits, release = released
+    assert dplib("verify", str(release), "--ledger", f"sqlite:///{visits.folder}/ledger.db").code == 0
+    require_planned_and_answered(visits, release)
+
+
+def require_planned_and_answered(visits: Visits, release: Path) -> None:
     planned = json.loads(visits.command("plan", "--json").out)
     chosen = [each for each in planned["methods"] if each["chosen"]]
     adaptive = visits.settings.get("tree", {}).get("method") == "adaptive"
     assert len(chosen) == (0 if adaptive else 1)
-    release = visits.run().release
-    assert dplib("verify", str(release), "--ledger", f"sqlite:///{visits.folder}/ledger.db").code == 0
+    assert dplib("verify", str(release)).code == 0
     stored = read_table(release / "measurement").column_names
     assert stored == ["group", "node", "level", "lo", "hi", "noisy", "variance"]
     answers = json.loads(dplib("query", str(release), "--from", "2", "--to", "9", "--json").out)
@@ -210,10 +201,9 @@ def test_questions_that_a_release_does_not_answer(released: tuple[Visits, Path])
     assert dplib("query", release, "--where", "site=north").code == 2
 
 
-@pytest.mark.usefixtures("counted")
 def test_a_public_total_is_kept_exactly(tmp_path: Path) -> None:
     visits = new_visits(tmp_path, histogram__total_is_public=True, privacy__neighbors="replace_one")
-    release = visits.run().release
+    release = made_release(visits, measure_counts_of)
     totals = read_table(release / "published").to_pandas().groupby("group", observed=True)["count"].sum()
     sums = COUNTS.sum(axis=1).tolist()
     assert totals.to_dict() == dict(zip(SITES, sums, strict=True))
