@@ -13,10 +13,11 @@ from typer.testing import CliRunner, Result
 
 from dplib.cli.main import app
 from dplib.page import drawing
+from dplib.spark.rows.inspection import Inspection
 from dplib.terminal.output import out
 from scripts import readme
 from tests.support.interpreted import interpreting, planning_once
-from tests.support.rows_in_python import count_in_python
+from tests.support.rows_in_python import count_in_python, no_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,11 +50,21 @@ def quick(spark: "SparkSession") -> Iterator[None]:
 
 
 def invoked(words: list[str]) -> Result:
-    """A command in this process; a rehearsal, which is a run of few rows here, counts them without Spark."""
+    """A command in this process; those that read no rows of the shop, or only show what they are, do without Spark.
+
+    A rehearsal is a run of few rows here. What Spark does for these commands is tested with each of them.
+    """
     with pytest.MonkeyPatch.context() as patch:
         if words[0] == "rehearse":
             count_in_python(patch)
             words = [*words, "--rows", "20"]
+        if words[0] == "doctor":
+            patch.setattr("dplib.workflow.doctor.check_spark", lambda *_: [])
+        if words[0] == "inspect":
+            count_in_python(patch)
+            patch.setattr("dplib.terminal.inspection.open_session", no_session)
+            patch.setattr("dplib.terminal.inspection.count_long_lines", lambda *_: 0)
+            patch.setattr("dplib.jobs.consistent_histograms.run.inspect_rows", lambda *_: Inspection([]))
         return CliRunner().invoke(app, words)
 
 

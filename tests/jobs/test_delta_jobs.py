@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from dplib.arrays import IntArray
+from dplib.errors import ConfigError, SchemaError
 from dplib.jobs.consistent_histograms.job import JOB
+from dplib.jobs.consistent_histograms.rows import row_source
 from dplib.release.tables import read_table
+from dplib.spark.rows.read import open_rows
 from tests.support.jobs import ITEMS, ROWS, Shop, content, dplib, new_shop, noisy_days
 
 EXACT = {"privacy__budget": {"epsilon": 900}}
@@ -89,8 +93,13 @@ def test_delta_tables_in_and_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not any(word in texts for word in ('"version": 0', '"version": 1', "rows read"))
 
 
-@pytest.mark.usefixtures("spark")
-def test_a_pinned_version_is_a_measurement_setting(tmp_path: Path) -> None:
+def opened(spark: SparkSession, shop: Shop) -> DataFrame:
+    """The rows of a shop, before anything is reserved."""
+    prepared = JOB.prepare(shop.config)
+    return open_rows(spark, row_source(prepared), prepared.base)
+
+
+def test_a_pinned_version_is_a_measurement_setting(spark: SparkSession, tmp_path: Path) -> None:
     for n_times in (1, 2):
         write_deltalake(tmp_path / "orders", table(), mode="append" if n_times > 1 else "error")
     shop = new_table_shop(tmp_path, path="orders", format="delta")
@@ -101,26 +110,26 @@ def test_a_pinned_version_is_a_measurement_setting(tmp_path: Path) -> None:
         shop.set()
         hashes.append(JOB.prepare(shop.config).key.settings_hash)
     assert len(set(hashes)) == 3
-    # Of the latest version each row is counted twice.
-    assert np.array_equal(noisy_days(shop.set(input__version=0).run().release, ITEMS), counted())
-    missing = shop.set(input__version=5).run()
-    assert (missing.code, missing.err.splitlines()[-1].startswith("dplib: input.version must be a version")) == (
-        2,
-        True,
-    )
+    # Of the latest version each row is there twice.
+    assert [opened(spark, shop.set(input__version=version)).count() for version in (0, 1)] == [4, 8]
+    with pytest.raises(ConfigError, match=r"input\.version must be a version"):
+        opened(spark, shop.set(input__version=5))
     for wrong in ({"format": "parquet"}, {"version": -1}, {"path": ["orders", "more"]}):
-        refused = dplib("plan", shop.job, "--config", str(Shop(tmp_path, shop.settings | {
-            "input": shop.settings["input"] | wrong}).set().config))  # fmt: skip
-        assert refused.code == 2, refused.out
+        refused = Shop(tmp_path, shop.settings | {"input": shop.settings["input"] | wrong}).set()
+        with pytest.raises(ConfigError):
+            JOB.prepare(refused.config)
 
 
 def test_a_table_of_the_sessions_catalogue(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "stored").mkdir()
+    pq.write_table(table(), tmp_path / "stored" / "rows.parquet")
+    columns = "date DATE, product STRING, quantity BIGINT, order_id STRING"
     spark.sql("CREATE DATABASE IF NOT EXISTS dplib_tables")
     try:
-        spark.createDataFrame(table()).write.mode("overwrite").saveAsTable("dplib_tables.orders")
+        spark.sql(f"CREATE TABLE dplib_tables.orders ({columns}) USING parquet LOCATION '{tmp_path}/stored'")
         shop = new_table_shop(tmp_path / "table", table="dplib_tables.orders")
         assert np.array_equal(noisy_days(shop.run().release, ITEMS), counted())
-        missing = new_table_shop(tmp_path / "missing", table="dplib_tables.none").run()
-        assert (missing.code, missing.err.splitlines()[-1].partition(" must")[0]) == (3, "dplib: input.table")
+        with pytest.raises(SchemaError, match=r"^input\.table must"):
+            opened(spark, shop.set(input__table="dplib_tables.none"))
     finally:
         spark.sql("DROP DATABASE dplib_tables CASCADE")

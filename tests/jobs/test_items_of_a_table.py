@@ -179,12 +179,12 @@ SOLD = [
     ("2024-01-01", "breakfast", "2", "a"),
     ("2024-01-02", "picnic", "1", "b"),  # milk is sold from the third on
     ("2024-01-05", "picnic", "4", "c"),
-    ("2024-01-14", " lunch", "1", "d"),
+    ("2024-01-14", "lunch", "1", "d"),
     ("2024-01-14", "s1 / 1", "1", "e"),  # an item is no package
 ]
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("rows_in_python")
 def test_rows_that_are_packages_of_a_tables_items(tmp_path: Path) -> None:
     columns = {"day": "day", "package": "meal", "quantity": "qty", "unit": "order"}
     budget = {"epsilon": 6000}  # a package has up to four pieces, and its noise is as much wider
