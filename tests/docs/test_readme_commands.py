@@ -17,7 +17,7 @@ from dplib.spark.rows.inspection import Inspection
 from dplib.terminal.output import out
 from scripts import readme
 from tests.support.interpreted import interpreting, planning_once
-from tests.support.rows_in_python import count_in_python, no_session
+from tests.support.rows_in_python import count_in_python, inspect_in_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,9 +62,8 @@ def invoked(words: list[str]) -> Result:
             patch.setattr("dplib.workflow.doctor.check_spark", lambda *_: [])
         if words[0] == "inspect":
             count_in_python(patch)
-            patch.setattr("dplib.terminal.inspection.open_session", no_session)
-            patch.setattr("dplib.terminal.inspection.count_long_lines", lambda *_: 0)
-            patch.setattr("dplib.jobs.consistent_histograms.run.inspect_rows", lambda *_: Inspection([]))
+            run = "dplib.jobs.consistent_histograms.run"
+            inspect_in_python(patch, run, "inspect_rows", lambda *_: Inspection([]))
         return CliRunner().invoke(app, words)
 
 

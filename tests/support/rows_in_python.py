@@ -35,7 +35,7 @@ def count_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{run}.count_cells", _count_cells)
     monkeypatch.setattr(f"{run}.judged_events", lambda *_: None)
     monkeypatch.setattr("dplib.workflow.run.count_input", lambda _, plan, __: assumed_input(RULES, plan))
-    monkeypatch.setattr("dplib.spark.engine.session.open_session", no_session)
+    monkeypatch.setattr("dplib.spark.engine.session.open_session", _no_session)
     monkeypatch.setattr("dplib.workflow.run.deploy_mode", lambda _: "client")
 
 
@@ -62,8 +62,7 @@ def inspect_in_python(
 
 
 @contextmanager
-def no_session(*_: object) -> Iterator[object]:
-    """In place of a session of Spark."""
+def _no_session(*_: object) -> Iterator[object]:
     yield "session"
 
 
