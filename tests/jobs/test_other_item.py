@@ -81,7 +81,7 @@ def test_what_is_not_listed_counts_as_other_within_the_caps_of_all(tmp_path: Pat
     """Packages, whose names are looked up as those of items are: one that is not listed is one piece of other."""
     columns = {"day": "date", "package": "product", "quantity": "quantity", "unit": "order_id"}
     packages = [{"packages": {"bread": {"bread": 2, "tea": 1}}}, {"totals": {"all": ["bread", "tea", "rest"]}}]
-    many = [("2024-01-02", f"thing {n}", "9", "e") for n in range(50)]
+    many = [(f"2024-01-0{2 + n % 2}", f"thing {n}", "9", "e") for n in range(50)]
     shop = shop_with(tmp_path, input__columns=columns, constraints=packages).rows([*ROWS, *many])
     rest = 11 + 3 * 5  # tea is an item and no package; three rows of five pieces of e
     assert counted(spark, shop) == {"bread": 4, "milk": 0, "tea": 2, "rest": rest, "all": 6 + rest}
