@@ -104,16 +104,21 @@ class DualMatrix:
         """
         # The diagonal is 1: a part of one equation is solved as it stands.
         found = right.copy()
-        for group, factor in zip(self._members, self._factors, strict=True):
+        for number, (group, factor) in enumerate(zip(self._members, self._factors, strict=True)):
             if factor is None:
-                found[group] = self._iterate(group, right[group])
+                found[group] = self._iterate(number, right[group])
             else:
                 found[group] = scipy.linalg.cho_solve((factor, True), right[group], check_finite=False)
         return found
 
-    def _iterate(self, group: IntArray, right: FloatArray) -> FloatArray:
-        own = self.rows[group]
-        spread: SparseFloat = csr_array((own * self.variance[None, :]).T)
+    @cached_property
+    def _spreads(self) -> dict[int, tuple[SparseFloat, SparseFloat]]:
+        """Of parts without a factor, by number: their rows, and these times V, turned round."""
+        own = {n: self.rows[group] for n, group in enumerate(self._members) if len(group) > self.max_dense}
+        return {n: (rows, csr_array((rows * self.variance[None, :]).T)) for n, rows in own.items()}
+
+    def _iterate(self, number: int, right: FloatArray) -> FloatArray:
+        own, spread = self._spreads[number]
         step = max(1, _RIGHT_SIDES // self.rows.shape[1])
         parts = [conjugate(own, spread, right[:, start : start + step]) for start in range(0, right.shape[1], step)]
         return np.concatenate(parts, axis=1) if parts else right

@@ -12,7 +12,7 @@ References: Y. Wu, H. Chen, Y. Wang, "Differentially private histogram publicati
 2021, section 2 and equation 8.
 """
 
-from functools import partial, reduce
+from functools import reduce
 
 import numpy as np
 
@@ -34,28 +34,25 @@ def equation_maps(tree: IntervalTree, variance: FloatArray) -> list[Map]:
         tree: the tree.
         variance: shape (n_nodes, n_series), finite; the root's may be infinite (its equation then moves it alone).
     """
-    return [partial(_share_out, tree, variance, *level) for level in tree.levels_up]
+    return [_shared_out(tree, variance, *level) for level in tree.levels_up]
 
 
-def _share_out(
-    tree: IntervalTree,
-    variance: FloatArray,
-    inner: IntArray,
-    children: slice,
-    offsets: IntArray,
-    values: FloatArray,
-) -> FloatArray:
+def _shared_out(tree: IntervalTree, variance: FloatArray, inner: IntArray, children: slice, offsets: IntArray) -> Map:
     """The difference of each equation of a level, shared out by variance."""
     own, below = variance[inner], variance[children]
     free = np.isinf(own)
     total = np.where(free, 0.0, own) + np.add.reduceat(below, offsets, axis=0)
     up = np.where(free, 1.0, np.where(free, 1.0, own) / total)
-    down = np.where(free, 0.0, 1.0 / total)
-    moved = values.copy()
-    difference = moved[inner] - np.add.reduceat(moved[children], offsets, axis=0)
-    moved[inner] -= up * difference
-    moved[children] += below * np.repeat(down * difference, tree.child_count[inner], axis=0)
-    return moved
+    down, count = np.where(free, 0.0, 1.0 / total), tree.child_count[inner]
+
+    def share_out(values: FloatArray) -> FloatArray:
+        moved = values.copy()
+        difference = moved[inner] - np.add.reduceat(moved[children], offsets, axis=0)
+        moved[inner] -= up * difference
+        moved[children] += below * np.repeat(down * difference, count, axis=0)
+        return moved
+
+    return share_out
 
 
 def equation_sweep(tree: IntervalTree, variance: FloatArray) -> Map:

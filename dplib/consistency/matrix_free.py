@@ -20,6 +20,8 @@ References: G. Golub, C. Van Loan, "Matrix Computations", 4th ed., Johns Hopkins
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
@@ -69,13 +71,18 @@ class _Days:
 
     def residual(self, days: FloatArray, rhs: bool) -> FloatArray:
         """``E v - b`` of values of shape (n_days, n_measured)."""
-        found = np.asarray(days @ self.rows.T, dtype=np.float64)
+        found = np.asarray((self.rows @ days.T).T, dtype=np.float64)
         return found - self.rhs if rhs else found
 
     def moves(self, multipliers: FloatArray) -> FloatArray:
         """``W^-1 E^T lambda``."""
-        moved = np.asarray(multipliers @ self.rows, dtype=np.float64)
+        moved = np.asarray((self._columns @ multipliers.T).T, dtype=np.float64)
         return moved * self.variance * self.factor[:, None]
+
+    @cached_property
+    def _columns(self) -> Any:
+        """The equations turned round once, not by each product."""
+        return self.rows.T
 
     def precondition(self, left: FloatArray) -> FloatArray:
         """``(E W^-1 E^T)^-1`` applied to residuals."""

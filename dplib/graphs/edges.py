@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dplib.arrays import BoolArray, IntArray, WordArray
 from dplib.compiled import compiled
+from dplib.errors import ConfigError
 from dplib.validate import require
 
 MAX_VERTICES = 2**31 - 1
@@ -140,7 +141,10 @@ def _whole(name: str, values: npt.ArrayLike) -> IntArray:
     if array.size == 0:
         array = array.astype(np.int64)
     fits = array.ndim == 1 and array.dtype.kind in "iu" and np.can_cast(array.dtype, np.int64)
-    require(fits, name, "be one row of whole numbers of at most 64 bits", f"{array.dtype} of shape {array.shape}")
+    if not fits:
+        raise ConfigError(
+            name, "be one row of whole numbers of at most 64 bits", f"{array.dtype} of shape {array.shape}"
+        )
     # Compiled code is made for each kind of array.
     return np.require(array, np.int64, ["C", "W"])
 

@@ -28,7 +28,7 @@ def daily_residual(
 ) -> list[FloatArray]:
     """``B v_t - b`` of every day, one array for each of the day constraints, shape (its days, n_constraints)."""
     leaves = tree.leaf_nodes
-    return [values[leaves[daily.first : daily.end]] @ daily.matrix.T - daily.rhs for daily in day_constraints]
+    return [(daily.matrix @ values[leaves[daily.first : daily.end]].T).T - daily.rhs for daily in day_constraints]
 
 
 def mean_square_residual(tree: IntervalTree, day_constraints: Sequence[DayConstraints], values: FloatArray) -> float:

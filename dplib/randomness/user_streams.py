@@ -27,12 +27,14 @@ from typing import Self
 import numpy as np
 
 from dplib.arrays import BoolArray, ByteArray, IntArray, Word32Array, WordArray
+from dplib.errors import ConfigError
 from dplib.randomness.digits import Probability
 from dplib.randomness.integers import resolve_ties, uniform_below
 from dplib.randomness.keyed import Key, KeyedStream, Label, derive_key
-from dplib.validate import at_least, between, require
+from dplib.validate import at_least, between
 
 _NAME_WORDS = 3
+_WORD = np.dtype("<u4")
 _FIRST, _MORE = 16, 64
 _BLOCK = 16
 _CHUNK_BYTES = 1 << 17  # what is worked on at once stays in the cache
@@ -68,8 +70,8 @@ class UserStreams:
     """
 
     def __init__(self, key: Key, users: Word32Array, *labels: Label, asking: Key | None = None) -> None:
-        fits = users.ndim == 2 and users.shape[1] == _NAME_WORDS and users.dtype == np.dtype("<u4")
-        require(fits, "users", "be named by three words of 32 bits each", f"{users.shape} of {users.dtype}")
+        if not (users.ndim == 2 and users.shape[1] == _NAME_WORDS and users.dtype == _WORD):
+            raise ConfigError("users", "be named by three words of 32 bits each", f"{users.shape} of {users.dtype}")
         self._key, self.users, self._labels = key, users, labels
         self._asking = key if asking is None else asking
         self._sub_keys: dict[str, Key] = {}

@@ -25,6 +25,7 @@ COARSE_TO_FINE = ("year", "quarter", "month", "week", "day")
 MONDAY_EPOCH = np.datetime64("1969-12-29", "D")
 WEEKS = r"([2-9]|[1-9][0-9]{1,2}) weeks"
 """Levels of several weeks."""
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,15 +109,9 @@ def _coarse_first(level: str) -> tuple[int, int]:
 
 def _period(days: DateArray, level: str) -> IntArray:
     """A number that changes exactly where a new period of the level starts."""
+    if level == "day":
+        return days.astype(np.int64)
+    if level in _MONTHS:
+        return np.asarray(days.astype("datetime64[M]").astype(np.int64) // _MONTHS[level])
     weeks = (days - MONDAY_EPOCH).astype(np.int64) // 7
-    if level.endswith(" weeks"):
-        return np.asarray((weeks - weeks[0]) // _n_weeks(level))
-    months = days.astype("datetime64[M]").astype(np.int64)
-    numbers = {
-        "day": days.astype(np.int64),
-        "week": weeks,
-        "month": months,
-        "quarter": months // 3,
-        "year": months // 12,
-    }
-    return numbers[level]
+    return weeks if level == "week" else np.asarray((weeks - weeks[0]) // _n_weeks(level))

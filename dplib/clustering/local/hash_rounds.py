@@ -28,6 +28,7 @@ References:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -81,7 +82,7 @@ class HashRounds:
         require(d <= MAX_DIMENSION, "dimension", f"be at most {MAX_DIMENSION} for ldp_hash_rounds", d)
         between("n_scales", self.n_scales, 0, MAX_CODE_BITS // d + 1)
 
-    @property
+    @cached_property
     def _buckets(self) -> tuple[Buckets, ...]:
         halves, seed = self.problem.space.half_widths, self.problem.seed
         return tuple(Buckets.at_scale(halves, scale, seed) for scale in range(1, self.n_scales + 1))

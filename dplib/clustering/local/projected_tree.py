@@ -28,6 +28,7 @@ References:
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import sqrt
 from typing import Protocol
 
@@ -107,7 +108,7 @@ class ProjectedTree:
         deepest = MAX_CODE_BITS // PROJECTED_DIMENSION
         return min(deepest, 1 + best_depth(PROJECTED_DIMENSION, n_users // 2, report_variance))
 
-    @property
+    @cached_property
     def tree(self) -> LocalTree:
         """The protocol of round 1, for projected points."""
         return LocalTree(replace(self.problem, space=_BALL), self.depth, self.oracle)
@@ -124,11 +125,15 @@ class ProjectedTree:
     def project(self, points: IntArray) -> IntArray:
         """Points in units of the projected ball, shape (n, 3)."""
         space, d = self.problem.space, self.problem.space.dimension
-        drawn = np.random.default_rng([self.problem.seed, d]).normal(size=(d, PROJECTED_DIMENSION))
         reach = sqrt(space.norm_squared) * min(1.0, _REACH * sqrt(PROJECTED_DIMENSION / d))
-        # Integer steps: each sum is exact, so that a user's point does not depend on the block it is in.
-        steps = np.rint(np.linalg.qr(drawn)[0] * UNITS)
-        return _BALL.to_units((points.astype(np.float64) @ steps) / (UNITS * reach))
+        return _BALL.to_units((points.astype(np.float64) @ self._steps) / (UNITS * reach))
+
+    @cached_property
+    def _steps(self) -> FloatArray:
+        """Orthogonal directions, shape (d, 3); whole steps make each sum exact, whatever block a point is in."""
+        d = self.problem.space.dimension
+        drawn = np.random.default_rng([self.problem.seed, d]).normal(size=(d, PROJECTED_DIMENSION))
+        return np.asarray(np.rint(np.linalg.qr(drawn)[0] * UNITS))
 
     def encode(self, streams: UserStreams, points: IntArray, number: int, places: FloatArray) -> Answers:
         """The clients' part of one round; places in round 1: the published centers in the projection, shape (k, 3)."""

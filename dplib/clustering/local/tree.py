@@ -28,6 +28,7 @@ References:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 
 import numpy as np
@@ -125,13 +126,13 @@ class LocalTree:
     def _d(self) -> int:
         return self.problem.space.dimension
 
-    @property
+    @cached_property
     def questions(self) -> Questions:
         """One question a level: in which cube is your point?"""
         sizes = {level: 1 << self._d * level for level in range(1, self.depth + 1)}
         return Questions(tuple(Question(f"level {level}", self.oracle(size)) for level, size in sizes.items()))
 
-    @property
+    @cached_property
     def _cubes(self) -> CubeCodes:
         return CubeCodes(self.problem.space.half_widths, self.depth)
 

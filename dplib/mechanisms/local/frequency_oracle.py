@@ -32,6 +32,7 @@ from typing import ClassVar
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.errors import ConfigError
 from dplib.randomness.user_streams import UserStreams
 from dplib.validate import at_least, between, exact_positive, require
 
@@ -116,8 +117,8 @@ def require_answers(streams: UserStreams, values: IntArray, n_values: int) -> No
 
 def require_values(values: IntArray, n_values: int) -> None:
     """Refuse values outside the domain: a client's programming error, found before anything is reported."""
-    fits = values.ndim == 1 and np.issubdtype(values.dtype, np.integer)
-    require(fits, "values", "be a list of integers", f"{values.ndim} axes of {values.dtype}")
+    if values.ndim != 1 or values.dtype.kind not in "iu":
+        raise ConfigError("values", "be a list of integers", f"{values.ndim} axes of {values.dtype}")
     # The message tells neither which value nor whose.
     inside = not len(values) or (int(values.min()) >= 0 and int(values.max()) < n_values)
     require(inside, "values", f"lie from 0 to {n_values - 1}", "one outside")

@@ -24,6 +24,7 @@ References:
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp
 
 import numpy as np
@@ -77,7 +78,7 @@ class LocalHashing(FrequencyOracle):
     def _hash_bits(self) -> int:
         return self.n_buckets.bit_length() - 1
 
-    @property
+    @cached_property
     def _response(self) -> GeneralizedResponse:
         return GeneralizedResponse(self.n_buckets, self.epsilon)
 

@@ -30,7 +30,7 @@ References:
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import pi, sqrt
 
 import numpy as np
@@ -95,7 +95,7 @@ class VectorSums:
         """K, the order of the Hadamard matrix."""
         return self._rows.order
 
-    @property
+    @cached_property
     def _rows(self) -> HadamardResponse:
         # A Hadamard matrix has two columns at least; with one group the second is nobody's.
         return HadamardResponse(max(2, self.n_groups), self.epsilon)
