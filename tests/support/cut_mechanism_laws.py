@@ -20,9 +20,14 @@ def all_sides(n_vertices: int) -> BoolArray:
 
 def all_cuts(n_vertices: int, pair_weights: IntArray) -> IntArray:
     """Weights of all cuts, shape (..., n_cuts), from weights of all pairs in lexicographic order, (..., n_pairs)."""
+    return np.asarray(np.asarray(pair_weights) @ _crossing(n_vertices))
+
+
+@cache
+def _crossing(n_vertices: int) -> IntArray:
+    """Which pairs each cut separates, shape (n_pairs, n_cuts)."""
     sides = all_sides(n_vertices)
-    crossing = np.array([sides[:, u] ^ sides[:, v] for u, v in combinations(range(n_vertices), 2)], dtype=np.int64)
-    return np.asarray(pair_weights) @ crossing
+    return np.array([sides[:, u] ^ sides[:, v] for u, v in combinations(range(n_vertices), 2)], dtype=np.int64)
 
 
 def graphs(n_vertices: int, weights: range) -> IntArray:

@@ -92,10 +92,8 @@ def case_cactus(case: dict[str, Any]) -> Cactus:
 
 
 def crossing(one: BoolArray, other: BoolArray) -> bool:
-    """Definition 3.1.1 with sets."""
-    every = set(range(len(one)))
-    x, y = set(np.flatnonzero(one)), set(np.flatnonzero(other))
-    return all((x & y, x & (every - y), (every - x) & y, (every - x) & (every - y)))
+    """Definition 3.1.1, word for word."""
+    return all(bool(part.any()) for part in (one & other, one & ~other, ~one & other, ~one & ~other))
 
 
 def bundles_by_definition(p_cuts: BoolArray) -> set[frozenset[tuple[int, ...]]]:

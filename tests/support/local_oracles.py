@@ -9,17 +9,28 @@ streams the same labels give the same words; a client that takes two different d
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 
-from dplib.arrays import BoolArray, IntArray, WordArray
+from dplib.arrays import BoolArray, IntArray, Word32Array, WordArray
 from dplib.randomness.digits import Probability
 from dplib.randomness.keyed import Label
 from dplib.randomness.user_streams import UserStreams, number_users
 
 DIGITS = 200  # probabilities are cut after this many binary digits
 Law = Mapping[Any, Fraction]
+
+
+@lru_cache
+def _names(n_users: int) -> Word32Array:
+    return number_users(np.zeros(n_users, dtype=np.int64))
+
+
+@lru_cache
+def _chance(law: Probability) -> Fraction:
+    return Fraction(law.prefix(DIGITS), 1 << DIGITS)
 
 
 class Coins:
@@ -50,7 +61,7 @@ class CoinTape(UserStreams):
     """One user's scripted coins; uniform words have ``word_bits`` bits, all that the client may look at."""
 
     def __init__(self, coins: Coins, n_users: int = 1, labels: tuple[Label, ...] = ()) -> None:
-        super().__init__(bytes(32), number_users(np.zeros(n_users, dtype=np.int64)), *labels)
+        super().__init__(bytes(32), _names(n_users), *labels)
         self.coins, self.labels = coins, labels
 
     def under(self, *labels: Label) -> Self:
@@ -67,7 +78,7 @@ class CoinTape(UserStreams):
         return np.array(words, dtype=np.uint64).reshape(len(self), size)
 
     def bernoulli(self, law: Probability, size: int) -> Iterator[tuple[slice, BoolArray]]:
-        p = Fraction(law.prefix(DIGITS), 1 << DIGITS)
+        p = _chance(law)
         if len(self):
             drawn = [[bool(self.coins.choose(self.labels, place, [1 - p, p])) for place in range(size)]]
             yield slice(0, 1), np.array(drawn)

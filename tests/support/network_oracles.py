@@ -67,7 +67,7 @@ def triangles(graphs: IntArray) -> IntArray:
 
 
 def k_stars(k: int) -> Batch:
-    return lambda graphs: np.vectorize(lambda d: comb(int(d), k))(degrees(graphs)).sum(axis=1)[:, None]
+    return lambda graphs: np.array([comb(d, k) for d in range(graphs.shape[1])])[degrees(graphs)].sum(axis=1)[:, None]
 
 
 def project(graphs: IntArray, bound: int, order: Sequence[tuple[int, int]]) -> IntArray:
@@ -117,9 +117,16 @@ def ladder_laws_hold(
     )
 
 
+@lru_cache(maxsize=1)
+def simple_graphs(n: int) -> list[SimpleGraph]:
+    """The graphs of `all_graphs`, in their order."""
+    every = np.array(pairs(n))
+    return [graph_of(n, every[number >> np.arange(comb(n, 2)) & 1 == 1]) for number in range(2 ** comb(n, 2))]
+
+
 def numbered(n: int, number: int) -> SimpleGraph:
     """Graph ``number`` of `all_graphs`."""
-    return graph_of(n, np.array(pairs(n))[number >> np.arange(comb(n, 2)) & 1 == 1])
+    return simple_graphs(n)[number]
 
 
 @lru_cache(maxsize=4)

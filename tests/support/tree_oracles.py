@@ -91,9 +91,9 @@ def dense_range_variances(tree: IntervalTree, variance: FloatArray) -> FloatArra
     return np.asarray(np.einsum("qi,ij,qj->q", queries, covariance, queries))
 
 
-def usage(tree: IntervalTree, lo: IntArray, hi: IntArray, weights: FloatArray) -> FloatArray:
-    """Weight of the queries whose smallest cover uses each node, by covering every query."""
-    used = np.zeros(tree.n_nodes)
-    for first, end, weight in zip(lo, hi, weights, strict=True):
-        used[tree.cover(int(first), int(end))] += weight
+def covers(tree: IntervalTree, lo: IntArray, hi: IntArray) -> FloatArray:
+    """Which nodes the smallest cover of each query uses, shape (n_queries, n_nodes)."""
+    used = np.zeros((len(lo), tree.n_nodes))
+    for row, first, end in zip(used, lo.tolist(), hi.tolist(), strict=True):
+        row[tree.cover(first, end)] = 1.0
     return used

@@ -7,23 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplib.arrays import FloatArray
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.clustering.weights import nearest_weights
 from dplib.errors import ConfigError
 
 
-def _best(points, weights, k):  # type: ignore[no-untyped-def]
+def _best(points: FloatArray, weights: FloatArray, k: int) -> float:
     """The least loss over all ways to part the points."""
-    least = np.inf
-    for labels in product(range(k), repeat=len(points)):
-        loss = 0.0
-        for j in range(k):
-            mine = np.array(labels) == j
-            if weights[mine].sum() > 0:
-                mean = weights[mine] @ points[mine] / weights[mine].sum()
-                loss += weights[mine] @ ((points[mine] - mean) ** 2).sum(axis=1)
-        least = min(least, loss)
-    return least
+    labels = np.array(list(product(range(k), repeat=len(points))))
+    mine = (labels[:, np.newaxis] == np.arange(k)[:, np.newaxis]) * weights
+    means = mine @ points / np.maximum(mine.sum(axis=2), 1e-300)[:, :, np.newaxis]
+    squares = ((points - means[:, :, np.newaxis]) ** 2).sum(axis=3)
+    return float((mine * squares).sum(axis=(1, 2)).min())
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -7,25 +7,24 @@ from dplib.consistency.answer_variance import AnswerVariance
 from dplib.consistency.problem import ConsistencyProblem
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import ConfigError, SolverError
-from tests.support.oracles import dense_day_covariance, is_determined, range_rows
+from tests.support.oracles import dense_day_covariance, is_determined
 from tests.support.strategies import paper_problem, random_day_constraints, random_problem, regular_tree
-from tests.support.tree_oracles import random_tree
+from tests.support.tree_oracles import all_ranges, random_tree
 
 
 def assert_equals_dense(problem: ConsistencyProblem, n_ranges: int, rng: np.random.Generator) -> None:
-    found = AnswerVariance(problem.tree, problem.variance, problem.day_constraints)
-    days, c = dense_day_covariance(problem), problem.n_series
-    n_days = problem.tree.n_leaves
+    tree, n_days, c = problem.tree, problem.tree.n_leaves, problem.n_series
+    found = AnswerVariance(tree, problem.variance, problem.day_constraints)
+    days = dense_day_covariance(problem).reshape(n_days, c, n_days, c)
     scale = np.abs(days).max()
-    for _ in range(n_ranges):
-        lo, hi = sorted(rng.choice(n_days + 1, 2, replace=False).tolist())
-        rows = range_rows(n_days, c, lo, hi)
-        np.testing.assert_allclose(found.covariance(lo, hi), rows @ days @ rows.T, rtol=1e-9, atol=1e-9 * scale)
-    errors = found.standard_errors()
-    for node in range(problem.tree.n_nodes):
-        rows = range_rows(n_days, c, int(problem.tree.lo[node]), int(problem.tree.hi[node]))
-        wanted = np.sqrt(np.maximum(np.diagonal(rows @ days @ rows.T), 0))
-        np.testing.assert_allclose(errors[node], wanted, rtol=1e-7, atol=1e-7 * np.sqrt(scale))
+    asked = rng.permutation(np.stack(all_ranges(n_days), axis=1))[:n_ranges].tolist()
+    covariances = np.stack([found.covariance(lo, hi) for lo, hi in asked])
+    wanted = np.stack([days[lo:hi, :, lo:hi].sum(axis=(0, 2)) for lo, hi in asked])
+    np.testing.assert_allclose(covariances, wanted, rtol=1e-9, atol=1e-9 * scale)
+    nodes = zip(tree.lo, tree.hi, strict=True)
+    variances = np.stack([np.diagonal(days[lo:hi, :, lo:hi].sum(axis=(0, 2))) for lo, hi in nodes])
+    errors = np.sqrt(np.maximum(variances, 0))
+    np.testing.assert_allclose(found.standard_errors(), errors, rtol=1e-7, atol=1e-7 * np.sqrt(scale))
 
 
 def test_many_ranges_with_unequal_variances_and_changing_constraints() -> None:
@@ -34,12 +33,12 @@ def test_many_ranges_with_unequal_variances_and_changing_constraints() -> None:
     variance = np.exp(rng.normal(0, 1.2, (tree.n_nodes, 4)))
     variance[0] = np.inf
     problem = ConsistencyProblem(tree, np.zeros(variance.shape), variance, random_day_constraints(rng, 64, 4, rhs=True))
-    assert_equals_dense(problem, 300, rng)
+    assert_equals_dense(problem, 150, rng)
 
 
-@pytest.mark.parametrize("n_days", [1, 2, 32, 64])
+@pytest.mark.parametrize("n_days", [1, 2, 32])
 def test_paper_example(n_days: int) -> None:
-    assert_equals_dense(paper_problem(n_days), 200, np.random.default_rng(8))
+    assert_equals_dense(paper_problem(n_days), 100, np.random.default_rng(8))
 
 
 def test_commuting_with_unequal_factors_and_a_free_total() -> None:
@@ -47,7 +46,7 @@ def test_commuting_with_unequal_factors_and_a_free_total() -> None:
     tree = random_tree(rng, 30)
     variance = np.exp(rng.normal(size=(tree.n_nodes, 1))) * np.array([1.0, 3.0, np.inf])
     day_constraints = (DayConstraints(0, 30, np.array([[1.0, 1.0, -1.0]]), np.zeros(1)),)
-    assert_equals_dense(ConsistencyProblem(tree, np.zeros(variance.shape), variance, day_constraints), 200, rng)
+    assert_equals_dense(ConsistencyProblem(tree, np.zeros(variance.shape), variance, day_constraints), 100, rng)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -75,7 +74,7 @@ def test_flat_trees_and_kept_pieces() -> None:
     tree = regular_tree(50, 2)
     variance = np.exp(rng.normal(size=(tree.n_nodes, 2)))
     problem = ConsistencyProblem(tree, np.zeros(variance.shape), variance, random_day_constraints(rng, 50, 2))
-    assert_equals_dense(problem, 200, rng)
+    assert_equals_dense(problem, 100, rng)
 
 
 @pytest.mark.parametrize(("lo", "hi"), [(0, 0), (3, 2), (-1, 2), (0, 33)])

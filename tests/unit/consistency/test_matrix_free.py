@@ -15,14 +15,16 @@ from tests.unit.consistency.test_series_classes import changing_problem
 def problem_of(seed: int) -> ConsistencyProblem:
     if seed % 2:
         return changing_problem(seed // 2)
-    problem = random_problem(np.random.default_rng(seed), rhs=True)
+    problem = random_problem(np.random.default_rng(seed + 100), rhs=True)
     variance = problem.variance.copy()
+    if seed % 4 == 2:  # days are multiples of each other
+        variance = variance[:, :1] * variance[:1]
     inner = np.setdiff1d(np.arange(problem.tree.n_nodes), problem.tree.leaf_nodes)
     variance[inner[::2]] = np.inf
     return ConsistencyProblem(problem.tree, problem.noisy, variance, problem.day_constraints)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_estimates_and_variances_are_the_dense_ones(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 4 == 0:
         monkeypatch.setattr(dual_matrix, "MAX_DENSE", 0)

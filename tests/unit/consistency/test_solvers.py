@@ -27,7 +27,7 @@ from tests.support.oracles import dense_estimate
 from tests.support.strategies import paper_problem, random_day_constraints, random_problem, regular_tree
 from tests.support.tree_oracles import random_tree
 
-PATIENT = SolverOptions(1e-13, 20_000, accelerated=False)
+PATIENT = SolverOptions(1e-11, 20_000, accelerated=False)
 
 
 @pytest.mark.parametrize("n_days", [32, 128, 1024])

@@ -28,7 +28,7 @@ def test_paper_constraints_span_equation_13() -> None:
     assert found.row_types == ("p0", "p1", "p2")
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_null_space_is_the_whole_left_null_space(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n_items, n_packages = int(rng.integers(1, 9)), int(rng.integers(1, 7))

@@ -96,10 +96,10 @@ def test_one_bin_and_a_deep_tree() -> None:
     single = kary_tree(1, 2)
     assert RangeVariance(single, np.zeros(1)).of(0, 1)[0] == 0
     assert tree_blue_deep(single, np.array([[7.0]]), np.zeros((1, 1)))[0, 0] == 7
-    deep = caterpillar(5_000)
+    deep = caterpillar(2_000)
     variance = np.full(deep.n_nodes, 2.0)
     variance[0] = 0.0
-    assert RangeVariance(deep, variance).of(0, 5_000)[0] == 0
+    assert RangeVariance(deep, variance).of(0, 2_000)[0] == 0
     noisy = np.random.default_rng(2).normal(0, 2, (deep.n_nodes, 1))
     estimates = tree_blue_deep(deep, noisy, variance[:, None])[:, 0]
     assert estimates[0] == noisy[0, 0]

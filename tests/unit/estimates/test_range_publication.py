@@ -23,7 +23,7 @@ def real_divisions(tree: IntervalTree, estimates: np.ndarray, after: np.ndarray,
     return project_simplex(estimates[1:], tree.child_start[inner] - 1, counts[inner], weights)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_laws_on_trees_of_any_shape(seed: int) -> None:
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, int(rng.integers(2, 60)), most_children=7)
@@ -73,7 +73,7 @@ def test_exact_counts_stay() -> None:
     assert np.array_equal(publish_range_counts(tree, counts.astype(float), np.ones(tree.n_nodes)), counts)
 
 
-@pytest.mark.parametrize("tree", [caterpillar(30_000), kary_tree(100_000, 100_000)], ids=["deepest", "flattest"])
+@pytest.mark.parametrize("tree", [caterpillar(5_000), kary_tree(20_000, 20_000)], ids=["deepest", "flattest"])
 def test_extreme_trees(tree: IntervalTree) -> None:
     rng = np.random.default_rng(1)
     variance = rng.uniform(1, 9, tree.n_nodes)

@@ -34,7 +34,7 @@ def test_equal_to_dense_least_squares(seed: int) -> None:
 
 
 def test_deep_caterpillar_is_consistent_and_optimal() -> None:
-    tree, rng = caterpillar(200_000), np.random.default_rng(0)
+    tree, rng = caterpillar(50_000), np.random.default_rng(0)
     noisy, variance = rng.normal(0, 10, (tree.n_nodes, 1)), rng.uniform(1, 9, (tree.n_nodes, 1))
     estimates = tree_blue_deep(tree, noisy, variance)[:, 0]
     inner = np.flatnonzero(tree.child_count)
@@ -80,7 +80,7 @@ def extended_blue(levels: int, noisy: np.ndarray, weights: np.ndarray) -> np.nda
 
 
 def test_stable_where_budgets_differ_by_a_thousand() -> None:
-    levels = 18
+    levels = 14
     tree, rng = kary_tree(1 << (levels - 1), 2), np.random.default_rng(7)
     budgets = 10.0 ** rng.uniform(-3, 0, tree.n_nodes)
     counts = tree.sums(rng.integers(0, 40, tree.n_leaves)).astype(float)

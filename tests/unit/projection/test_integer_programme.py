@@ -68,7 +68,7 @@ def day_constraints(n_days: int) -> tuple[DayConstraints, ...]:
 
 
 def test_days_meet_their_equations_and_hand_their_error_on() -> None:
-    n_days = 60
+    n_days = 30
     rng = np.random.default_rng(3)
     packages = day_constraints(n_days)[1].generators.toarray()
     assert packages is not None

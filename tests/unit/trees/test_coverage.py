@@ -17,7 +17,7 @@ from dplib.trees.coverage import (
     node_coverage_probabilities,
     raw_mean_error,
 )
-from tests.support.tree_oracles import all_ranges, random_tree, usage
+from tests.support.tree_oracles import all_ranges, covers, random_tree
 
 trees = st.builds(
     lambda seed, n: random_tree(np.random.default_rng(seed), n), st.integers(0, 10**6), st.integers(1, 24)
@@ -30,19 +30,18 @@ def test_laws_equal_covering_every_query(tree) -> None:  # type: ignore[no-untyp
     n = tree.n_leaves
     rng = np.random.default_rng(n)
     lo, hi = all_ranges(n)
-    one = np.ones(len(lo))
-    assert np.array_equal(covering_queries(tree, UniformRanges(n)), usage(tree, lo, hi, one))
-    assert np.array_equal(covering_queries(tree, PrefixRanges(n)), usage(tree, lo, hi, (lo == 0).astype(float)))
+    used = covers(tree, lo, hi)
+    assert np.array_equal(covering_queries(tree, UniformRanges(n)), used.sum(axis=0))
+    assert np.array_equal(covering_queries(tree, PrefixRanges(n)), used[lo == 0].sum(axis=0))
     length = 1 + n // 3
-    fixed = usage(tree, lo, hi, (hi - lo == length).astype(float))
-    assert np.array_equal(covering_queries(tree, FixedLengthRanges(n, length)), fixed)
+    assert np.array_equal(covering_queries(tree, FixedLengthRanges(n, length)), used[hi - lo == length].sum(axis=0))
     u, v = rng.random(n), rng.random(n)
-    product = usage(tree, lo, hi, u[lo] * v[hi - 1])
+    product = (u[lo] * v[hi - 1]) @ used
     np.testing.assert_allclose(covering_queries(tree, ProductRanges(u, v)), product, atol=1e-12)
     picked = rng.integers(0, len(lo), 15)
     weights = rng.integers(1, 9, 15).astype(float)
     explicit = covering_queries(tree, ExplicitRanges(n, lo[picked], hi[picked], weights))
-    assert np.array_equal(explicit, usage(tree, lo[picked], hi[picked], weights))
+    assert np.array_equal(explicit, weights @ used[picked])
 
 
 @settings(deadline=None)

@@ -16,8 +16,8 @@ def padded_tree(n_bins: int, radices: list[int]) -> IntervalTree:
     return IntervalTree.from_level_edges([np.append(np.arange(0, n_bins, width), n_bins) for width in widths])
 
 
-@pytest.mark.parametrize("n_bins", [1, 2, 7, 12, 13])
-@pytest.mark.parametrize("radices", [[2, 2, 2, 2], [13], [4, 4], [3, 5], [2, 7], [40, 2]])
+@pytest.mark.parametrize("n_bins", [1, 7, 12, 13])
+@pytest.mark.parametrize("radices", [[2, 2, 2, 2], [13], [3, 5], [40, 2]])
 @pytest.mark.parametrize("root", [3.0, np.inf])
 def test_equal_to_dense_least_squares(n_bins: int, radices: list[int], root: float) -> None:
     tree = padded_tree(n_bins, radices)

@@ -60,7 +60,7 @@ def _transcript_laws(rounds: HashRounds) -> list[Law]:
     ]
 
 
-QUICK = [name for name in OracleName if name is not OracleName.LOCAL_HASHING]
+QUICK = [name for name in OracleName if name not in (OracleName.LOCAL_HASHING, OracleName.AUTO)]
 
 
 @pytest.mark.parametrize("name", [*QUICK, pytest.param(OracleName.LOCAL_HASHING, marks=pytest.mark.slow)])
@@ -99,12 +99,9 @@ def test_buckets_part_the_space_and_near_points_meet() -> None:
 def test_centers_are_near_the_best_ones(n: int, epsilon: Fraction, most: float) -> None:
     rows = _mixture(n, 3)
     best = weighted_kmeans(rows[:20_000], np.ones(20_000), np.zeros((4, 2)), 0).loss
-    points, ratios = local_points(PLANE, rows), []
-    for key in range(3):
-        clustering = run_rounds(_rounds(epsilon, 4), _streams(n, key), points)
-        gaps = ((rows[:20_000, np.newaxis] - PLANE.to_data(clustering.centers)) ** 2).sum(axis=2)
-        ratios.append(gaps.min(axis=1).sum() / best)
-    assert np.median(ratios) < most
+    clustering = run_rounds(_rounds(epsilon, 4), _streams(n, 0), local_points(PLANE, rows))
+    gaps = ((rows[:20_000, np.newaxis] - PLANE.to_data(clustering.centers)) ** 2).sum(axis=2)
+    assert gaps.min(axis=1).sum() < most * best
 
 
 def test_reports_of_the_value_that_is_nobody_s_support_no_place() -> None:
@@ -131,7 +128,7 @@ def test_rounds_refuse_wrong_settings_by_name() -> None:
 
 @pytest.mark.parametrize("scale", [Fraction(2, 3), Fraction(11), Fraction(4000, 3)])
 def test_noise_of_a_user_is_discrete_laplace_and_not_of_another_scale(scale: Fraction) -> None:
-    n = 200_000
+    n = 60_000
     streams = _streams(n)
     noise = draw_geometric(streams.under("a"), scale) - draw_geometric(streams.under("b"), scale)
     p_value = chi_square_p_value if scale < 100 else kolmogorov_p_value
@@ -158,7 +155,7 @@ def test_diameter_covers_every_pair_of_points() -> None:
     rng = np.random.default_rng(5)
     for space in (PLANE, Space.ball([0.0] * 3, 2.0), Space.box([0.0, 0.0], [1.0, 3.0])):
         d = space.dimension
-        rows = np.array(space.center) + rng.normal(size=(400, d)) * 10  # far out: clipped to the border
+        rows = np.array(space.center) + rng.normal(size=(200, d)) * 10  # far out: clipped to the border
         rows = np.vstack([rows, 2 * np.array(space.center) - rows])
         steps = space.to_units(rows) // (UNITS // STEPS)
         gaps = np.abs(steps[:, np.newaxis] - steps).sum(axis=2)

@@ -56,7 +56,7 @@ def test_stored_cases_under_other_names(case: dict[str, Any]) -> None:
     graph = case_graph(case)
     value, cuts = minimum_cuts(graph)
     rng = np.random.default_rng(graph.n_vertices)
-    for _ in range(6):
+    for _ in range(3):
         names = rng.permutation(graph.n_vertices)
         renamed = canonical(graph.n_vertices, names[graph.source], names[graph.target], graph.weight)
         assert cactus_of_graph(renamed, value).equals(cactus_of_cuts(cuts[:, np.argsort(names)]))
@@ -85,7 +85,7 @@ def test_canonical_cuts_are_one_form() -> None:
     assert not cuts[:, 0].any()
 
 
-@pytest.mark.parametrize("graph", graphs(40))
+@pytest.mark.parametrize("graph", graphs(24))
 def test_bundles_by_definition(graph: Graph) -> None:
     value, cuts = minimum_cuts(graph)
     parallel = is_parallel_cut(cuts)
@@ -127,7 +127,7 @@ def structure_edges(graph: Graph, bundle: np.ndarray[Any, np.dtype[np.bool_]]) -
 
 def test_no_t_cut_meets_the_printed_definition() -> None:
     memberships = n_graphs = 0
-    for graph in graphs(300):
+    for graph in graphs(100):
         _, cuts = minimum_cuts(graph)
         parallel = is_parallel_cut(cuts)
         tree = cut_tree(cuts[parallel])
@@ -135,14 +135,14 @@ def test_no_t_cut_meets_the_printed_definition() -> None:
         bundles = [tree.outer_sides(node) for node in range(tree.n_nodes)]
         memberships += sum(between_every_pair(cut, bundles[node]) for cut, node in pairs if len(bundles[node]) > 1)
         n_graphs += not parallel.all()
-    assert n_graphs > 50
+    assert n_graphs > 15
     assert memberships == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_all_ways_to_the_cactus_agree_with_brute_force(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    for _ in range(40):
+    for _ in range(20):
         graph = random_graph(rng, int(rng.integers(2, 9)))
         value, cuts = minimum_cuts(graph)
         made = cactus_of_cuts(cuts)
@@ -156,11 +156,12 @@ def test_all_ways_to_the_cactus_agree_with_brute_force(seed: int) -> None:
 
 
 def test_two_graphs_with_other_cuts_are_not_equivalent() -> None:
-    found = [(cactus_of_cuts(minimum_cuts(graph)[1]), minimum_cuts(graph)[1]) for graph in graphs(28, 5)]
+    every = [minimum_cuts(graph)[1] for graph in graphs(28, 5)]
+    found = [(cactus_of_cuts(cuts), sides(cuts)) for cuts in every]
     agree = 0
     for (one, cuts), (other, other_cuts) in itertools.combinations(found, 2):
         if one.n_vertices == other.n_vertices:
-            assert equivalent(one, other) == (sides(cuts) == sides(other_cuts))
+            assert equivalent(one, other) == (cuts == other_cuts)
             agree += equivalent(one, other)
     assert agree > 5
 

@@ -55,7 +55,7 @@ def is_path(cactus: Cactus, u: int, v: int) -> bool:
     return degree.max() <= 2 and {int(node) for node in np.flatnonzero(degree == 1)} == ends
 
 
-@pytest.mark.parametrize("length", range(1, 25))
+@pytest.mark.parametrize("length", range(1, 17))
 def test_losses_of_a_ring_by_counting(length: int) -> None:
     """A t-cut is a pair of ring edges that have no node between them alone; edge i follows node i."""
     pairs = list(itertools.combinations(range(length), 2))
@@ -84,11 +84,11 @@ def test_parameters_of_the_stored_cases(case: dict[str, Any]) -> None:
     assert (found.n_vertices, found.n_min_cuts, found.parameters) == (case["n"], case["num_min_cuts"], expected)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_effects_and_bounds_by_brute_force(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n_rising = n_ring = 0
-    for _ in range(25):
+    for _ in range(20):
         graph = random_graph(rng, int(rng.integers(2, 9)))
         value, cuts = minimum_cuts(graph)
         cactus = loosened(rng, cactus_of_cuts(cuts))
@@ -105,7 +105,7 @@ def test_effects_and_bounds_by_brute_force(seed: int) -> None:
                 assert all(bound <= len(left) <= len(cuts) for bound in analysis.lower_bounds.values())
                 n_ring += analysis.parameters.alpha_c > 0
     assert n_rising > 3
-    assert n_ring > 100
+    assert n_ring > 60
 
 
 def test_bounds_on_all_small_graphs() -> None:
@@ -175,7 +175,7 @@ def every_pair(n: int) -> IntArray:
     return np.array(list(itertools.combinations(range(n), 2)))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_average_by_brute_force(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(10):

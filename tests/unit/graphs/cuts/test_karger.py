@@ -63,7 +63,7 @@ def test_edges_are_contracted_in_proportion_to_their_weight(weight: list[int]) -
         )
         for edge in range(3)
     ]
-    n_trials = 4000
+    n_trials = 1500
     # Hoeffding: three frequencies off by more than this at once with probability below 1e-9.
     assert pairs_left(path, n_trials) == pytest.approx(exact, abs=(log(6 / FAILURE) / (2 * n_trials)) ** 0.5)
 
@@ -81,7 +81,7 @@ def test_an_alias_table_has_the_weights_as_its_law() -> None:
     [
         (complete(7), 1),
         (complete(7), Fraction(5, 3)),
-        (ring_of_cliques(5), Fraction(3, 2)),
+        (ring_of_cliques(4), Fraction(3, 2)),
         (ring_with_chords(12, 20, 4), 2),
     ],
 )
@@ -93,12 +93,13 @@ def test_all_near_minimum_cuts_are_found(graph: Graph, ratio: Fraction) -> None:
         contraction_cuts(graph, bound, plain.n_left, 1, 0, min(plain.n_trials, 20_000)),
         karger_stein_cuts(graph, bound, exact, 1, 0, recursive.n_trials),
     )
+    wanted = cuts_up_to(graph, bound)
     for cuts in found:
-        assert sides(cuts.sides()) <= cuts_up_to(graph, bound)
+        assert sides(cuts.sides()) <= wanted
         assert np.array_equal(cut_values(graph, cuts.packed), cuts.values)
-    assert sides(found[1].sides()) == cuts_up_to(graph, bound)
+    assert sides(found[1].sides()) == wanted
     if plain.n_trials <= 20_000:
-        assert sides(found[0].sides()) == cuts_up_to(graph, bound)
+        assert sides(found[0].sides()) == wanted
 
 
 @pytest.mark.parametrize("n_tasks", [1, 2, 7])

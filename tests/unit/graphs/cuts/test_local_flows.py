@@ -18,7 +18,7 @@ def torus(rows: int, columns: int) -> Graph:
     return canonical(place.size, np.concatenate([place, place]).ravel(), target)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(weighted_graphs(connected=True), st.integers(0, 3))
 def test_equals_the_least_of_all_cuts_from_any_value_above(graph: Graph, above: int) -> None:
     least = least_value(graph)
@@ -29,7 +29,7 @@ def test_equals_the_least_of_all_cuts_from_any_value_above(graph: Graph, above: 
         assert 0 < side.sum() < graph.n_vertices
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(weighted_graphs(connected=True), st.integers(0, 40))
 def test_given_up_it_still_names_a_cut(graph: Graph, most_steps: int) -> None:
     seen = graph.total_weight + 1

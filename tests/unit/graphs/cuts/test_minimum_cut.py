@@ -18,7 +18,7 @@ from tests.support.cut_graphs import (
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(weighted_graphs())
 def test_equals_the_least_of_all_cuts(graph: Graph) -> None:
     found = minimum_cut(graph)
@@ -28,9 +28,9 @@ def test_equals_the_least_of_all_cuts(graph: Graph) -> None:
     assert not found.side[0]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_equals_networkx_where_no_list_of_cuts_is_possible(seed: int) -> None:
-    graph = ring_with_chords(60, 70 + 60 * seed, 10, seed)
+    graph = ring_with_chords(60, 70 + 140 * seed, 10, seed)
     peer = networkx.Graph()
     peer.add_weighted_edges_from(zip(graph.source.tolist(), graph.target.tolist(), graph.weight.tolist(), strict=True))
     value, _ = networkx.stoer_wagner(peer)
@@ -49,7 +49,7 @@ def test_trees_finish_what_scans_hardly_contract(weak: int | None) -> None:
         assert np.flatnonzero(found.side).tolist() == [weak]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(weighted_graphs(connected=True))
 def test_enough_trees_hold_a_minimum_cut(graph: Graph) -> None:
     packing = pack_trees(graph, least_value(graph))

@@ -88,7 +88,7 @@ def test_a_heavy_ring_has_every_pair_of_edges(n: int) -> None:
     assert exact - comb(n - 1, 2) == comb(n, 2)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(graph=weighted_graphs(least=2, connected=True))
 def test_the_least_pair_is_that_of_all_values(graph: Graph) -> None:
     tree = certified_trees(graph, minimum_cut(graph).value).trees[0]

@@ -14,7 +14,6 @@ from tests.support import network_oracles as oracle
 
 SPLITS = [np.array(groups) for groups in ([0, 0, 0, 1, 1], [0, 1, 1, 1, 1], [2, 1, 0, 1, 2], [0, 0, 0, 0, 0])]
 SEEDS = [[0], [1, 3], [0, 2, 4], []]
-GRAPHS = [oracle.numbered(5, number) for number in range(1024)]
 
 
 def test_split_scores_are_inside_edges_less_expected_ones() -> None:
@@ -41,8 +40,8 @@ def test_coverage_is_the_closed_neighbourhood() -> None:
 
 @pytest.mark.parametrize("level", [Neighbors.EDGE, Neighbors.VERTEX])
 def test_scores_change_as_the_module_says(level: Neighbors) -> None:
-    splits = np.stack([split_scores(graph, SPLITS, Fraction(1, 3)) for graph in GRAPHS])
-    seeds = np.stack([coverage_scores(graph, SEEDS) for graph in GRAPHS])
+    splits = np.stack([split_scores(graph, SPLITS, Fraction(1, 3)) for graph in oracle.simple_graphs(5)])
+    seeds = np.stack([coverage_scores(graph, SEEDS) for graph in oracle.simple_graphs(5)])
     first, second = oracle.edge_neighbors(5) if level is Neighbors.EDGE else oracle.vertex_neighbors(5)
     split_change, seed_change = splits[first] - splits[second], seeds[first] - seeds[second]
     assert np.abs(split_change).max() == 3 * sensitivity(Statistic.SPLIT, level, 5).l1

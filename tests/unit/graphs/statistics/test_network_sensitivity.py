@@ -153,7 +153,7 @@ def test_triangles_after_a_projection_exceed_the_bounded_degree_numbers() -> Non
     n, worst = 6, {Neighbors.EDGE: 0, Neighbors.VERTEX: 0}
     graphs = oracle.all_graphs(n)
     neighbors = {Neighbors.EDGE: oracle.edge_neighbors(n), Neighbors.VERTEX: oracle.vertex_neighbors(n)}
-    for _ in range(4):
+    for _ in range(2):
         order = [oracle.pairs(n)[i] for i in rng.permutation(15)]
         values = oracle.triangles(oracle.project(graphs, 2, order))
         worst = {level: max(worst[level], oracle.change(values, neighbors[level])) for level in worst}

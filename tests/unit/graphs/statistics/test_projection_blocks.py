@@ -61,7 +61,7 @@ def _expected(graph: SimpleGraph, bound: int, salt: int, n_blocks: int) -> list[
     return blocks
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @GRAPHS
 def test_rounds_end_with_the_sequential_result(n: int, p: float, seed: int, bound: int, n_blocks: int) -> None:
     graph = random_graph(n, p, seed)
@@ -74,7 +74,7 @@ def test_rounds_end_with_the_sequential_result(n: int, p: float, seed: int, boun
     assert _kept(states) == _expected(graph, bound, seed, n_blocks)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @GRAPHS
 def test_one_process_may_finish_after_any_round(n: int, p: float, seed: int, bound: int, n_blocks: int) -> None:
     graph = random_graph(n, p, seed)
@@ -87,9 +87,9 @@ def test_one_process_may_finish_after_any_round(n: int, p: float, seed: int, bou
 
 
 def test_a_random_order_needs_few_rounds() -> None:
-    n, bound, n_blocks = 3_000, 4, 4
+    n, bound, n_blocks = 1_000, 4, 4
     generator = np.random.default_rng(1)
-    graph = SimpleGraph.from_edges(n, *generator.integers(0, n, (2, 30_000)))
+    graph = SimpleGraph.from_edges(n, *generator.integers(0, n, (2, 10_000)))
     states = _start(graph, n_blocks, 3)
     rounds = 0
     while any((state.fate == WAITING).any() for state in states):

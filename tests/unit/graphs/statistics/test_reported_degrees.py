@@ -1,16 +1,23 @@
 """Estimates from noisy degrees, against exact sums over the law of the noise."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 
 import numpy as np
 import pytest
 
-from dplib.arrays import FloatArray
-from dplib.graphs.statistics.reported_degrees import OfDegree, estimate_sum, in_range, stars_of, worst_bin_variance
+from dplib.arrays import FloatArray, IntArray
+from dplib.graphs.statistics.reported_degrees import (
+    OfDegree,
+    Tally,
+    estimate_sum,
+    in_range,
+    stars_of,
+    worst_bin_variance,
+)
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
 
-NOISE = np.arange(-130, 131)
 FUNCTIONS: dict[str, OfDegree] = {
     "degree 3": in_range(3, 3),
     "degree 0": in_range(0, 0),
@@ -22,23 +29,33 @@ FUNCTIONS: dict[str, OfDegree] = {
 }
 
 
-def law(scale: float) -> FloatArray:
-    return np.asarray(discrete_laplace_probability(NOISE, Fraction(scale)))
+def law(scale: float) -> tuple[IntArray, FloatArray]:
+    """Noise up to where its mass is below e^-32, and its masses."""
+    reach = int(32 * scale) + 2
+    noise = np.arange(-reach, reach + 1)
+    return noise, np.asarray(discrete_laplace_probability(noise, Fraction(scale)))
+
+
+def told(f: OfDegree, noise: IntArray, scale: float, degrees: Sequence[int]) -> list[FloatArray]:
+    """For each degree what is estimated from its report with each noise; a report is looked at once."""
+    first, end = int(noise[0] + min(degrees)), int(noise[-1] + max(degrees)) + 1
+    each = np.array([estimate_sum(f, np.array([report]), scale, 1)[0] for report in range(first, end)])
+    return [each[degree + noise - first] for degree in degrees]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("scale", [0.5, 4.0])
 def test_every_function_of_a_degree_is_unbiased_and_so_is_its_variance(name: str, scale: float) -> None:
-    f, mass = FUNCTIONS[name], law(scale)
-    for degree in (0, 3, 6):
-        told = [estimate_sum(f, np.array([degree + noise]), scale, 1)[0] for noise in NOISE]
-        mean = mass @ told
+    f, (noise, mass), degrees = FUNCTIONS[name], law(scale), (0, 3, 6)
+    for degree, estimates in zip(degrees, told(f, noise, scale, degrees), strict=True):
+        mean = mass @ estimates
         expected = float(f(np.array([degree]))[0])
         assert mean == pytest.approx(expected, abs=1e-6)
         # The variance of one report cannot be negative, and is clipped; of all reports at once it is not.
-        reports = np.repeat(degree + NOISE, np.rint(mass * 2e6).astype(int))
-        variance = estimate_sum(f, reports, scale, len(reports))[1] / len(reports)
-        assert variance == pytest.approx(mass @ (np.array(told) - mean) ** 2, rel=0.05, abs=1e-3)
+        reports = Tally(degree + noise, np.rint(mass * 2e6).astype(np.int64))
+        n_reports = int(reports.times.sum())
+        variance = estimate_sum(f, reports, scale, n_reports)[1] / n_reports
+        assert variance == pytest.approx(mass @ (estimates - mean) ** 2, rel=0.05, abs=1e-3)
 
 
 def test_stars_are_binomials_and_the_ranges_add_up() -> None:
@@ -53,11 +70,8 @@ def test_stars_are_binomials_and_the_ranges_add_up() -> None:
 
 @pytest.mark.parametrize("scale", [0.25, 4.0])
 def test_no_graph_has_a_worse_bin_than_the_stated_one(scale: float) -> None:
-    mass, worst = law(scale), worst_bin_variance(scale, 1)
-    met = []
-    for degree in range(2, 8):
-        told = np.array([estimate_sum(in_range(5, 5), np.array([degree + noise]), scale, 1)[0] for noise in NOISE])
-        met.append(float(mass @ told**2 - (mass @ told) ** 2))
+    (noise, mass), worst = law(scale), worst_bin_variance(scale, 1)
+    met = [float(mass @ each**2 - (mass @ each) ** 2) for each in told(in_range(5, 5), noise, scale, range(2, 8))]
     assert max(met) == pytest.approx(worst)
     assert worst_bin_variance(scale, 70) == pytest.approx(70 * worst)
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dplib.arrays import IntArray
-from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.star_rungs import StarRungs, largest_star_rung, star_pairs
 from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error, ladder_probability
 from dplib.randomness.keyed import KeyedStream
@@ -19,7 +18,7 @@ GRAPHS = oracle.all_graphs(N)
 NEIGHBORS = oracle.edge_neighbors(N)
 DEGREES = oracle.degrees(GRAPHS)
 TOP_TWO = np.sort(DEGREES, axis=1)[:, :-3:-1]
-PAIRS = [star_pairs(SimpleGraph(N, *(end.astype(np.int64) for end in np.nonzero(np.triu(graph))))) for graph in GRAPHS]
+PAIRS = [star_pairs(graph) for graph in oracle.simple_graphs(N)]
 
 
 def _widths(k: int, largest: int = N - 1) -> IntArray:

@@ -100,6 +100,6 @@ def test_number_of_colours_is_checked() -> None:
 def test_real_graphs(name: str, published: int) -> None:
     graph = stored_graph(name)
     assert count_triangles(graph) == published
-    assert sum(_in_blocks(graph, 4)) == published
     if graph.n_vertices < 30_000:
+        assert sum(_in_blocks(graph, 4)) == published
         assert _by_sparse_products(graph) == published

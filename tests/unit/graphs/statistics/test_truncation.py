@@ -23,7 +23,7 @@ def _reference(n: int, edges: list[tuple[int, int]], bound: int) -> list[bool]:
     return kept
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(n=st.integers(1, 14), p=st.floats(0, 1), seed=st.integers(0, 10**6), bound=st.integers(1, 6))
 def test_edges_are_kept_while_both_ends_have_room(n: int, p: float, seed: int, bound: int) -> None:
     graph = oracle.random_graph(n, p, seed)
@@ -36,7 +36,7 @@ def test_edges_are_kept_while_both_ends_have_room(n: int, p: float, seed: int, b
     assert bound < n - 1 or kept.n_edges == graph.n_edges
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), bound=st.integers(1, 6), p=st.floats(0.1, 1))
 def test_stability_on_larger_graphs(seed: int, bound: int, p: float) -> None:
     """The proof's two inequalities, and the sensitivities that follow, for 16 vertices."""
@@ -84,12 +84,8 @@ def test_the_order_is_spread_evenly() -> None:
 def test_stability_lemma_on_all_small_graphs_with_the_kernel_itself(bound: int) -> None:
     """Kept degrees change by k <= D at the vertex and by at most k elsewhere; by at most 2 for one edge."""
     n = 5
-    pairs = np.array(oracle.pairs(n))
-    graphs = oracle.all_graphs(n)
-    kept_degrees = np.zeros((len(graphs), n), dtype=np.int64)
-    for number in range(len(graphs)):
-        graph = oracle.graph_of(n, pairs[number >> np.arange(len(pairs)) & 1 == 1])
-        kept_degrees[number] = project_graph(graph, bound, 5).degrees()
+    graphs = oracle.simple_graphs(n)
+    kept_degrees = np.stack([project_graph(graph, bound, 5).degrees() for graph in graphs])
     first, second = oracle.vertex_neighbors(n)
     vertex = np.repeat(np.arange(n), len(graphs))
     delta = np.abs(kept_degrees[first] - kept_degrees[second])
