@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from dplib.errors import IntegrityError
 from dplib.release.chosen_table import ChosenTable
-from dplib.release.manifest import STREAM, load_manifest
+from dplib.release.manifest import STREAM, Manifest, load_manifest
 
 AnyShape = TypeVar("AnyShape")
 
@@ -55,21 +55,26 @@ class StreamVersion:
 
     def was_final(self, top: int) -> bool:
         """Whether the numbers of a top (by its place) were final in the version before, made by the same settings."""
-        if self.previous is None:
+        if self.before is None:
             return False
-        stream: Any = load_manifest(self.previous).details[STREAM]
+        stream: Any = self.before.details[STREAM]
         return stream["shaping"] == self.shaping and top in stream["final"]
 
-    @cached_property
+    @property
     def previous(self) -> Path | None:
         """The version before; None where there is none, or what is there is not what was written."""
+        return None if self.before is None else self.newest
+
+    @cached_property
+    def before(self) -> Manifest | None:
+        """The manifest of `previous`."""
         if self.newest is None:
             return None
         try:
-            files = load_manifest(self.newest).files
+            found = load_manifest(self.newest)
         except IntegrityError:
             return None
-        return self.newest if all(entry.is_intact(self.newest) for entry in files) else None
+        return found if all(entry.is_intact(self.newest) for entry in found.files) else None
 
 
 def holes(dates: Sequence[str], horizon: tuple[str, str]) -> list[str]:

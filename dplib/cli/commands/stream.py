@@ -14,7 +14,7 @@ from dplib.errors import ConfigError
 from dplib.jobs.table import prepare_file
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import Run
-from dplib.release.manifest import STREAM, load_manifest
+from dplib.release.manifest import STREAM
 from dplib.release.stream_version import holes
 from dplib.terminal.output import exit_codes, out
 from dplib.terminal.progress import log
@@ -63,7 +63,7 @@ class StreamSummary:
         """Of a stream that was started."""
         assert run.horizon is not None
         version, (first, last) = version_of(output, run), map(dt.date.fromisoformat, run.horizon)
-        stated = {} if version.previous is None else load_manifest(version.previous).details[STREAM]
+        stated = {} if version.before is None else version.before.details[STREAM]
         final = stated.get("final_days", 0) if isinstance(stated, dict) else 0
         return cls(
             stream=run.release_id,

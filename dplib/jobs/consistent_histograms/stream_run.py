@@ -23,7 +23,7 @@ from dplib.mechanisms.chosen_rows import Caps
 from dplib.metrics.faint_totals import FaintTotals
 from dplib.page.account_state import AccountState
 from dplib.progress import SILENT
-from dplib.release.manifest import STREAM, load_manifest
+from dplib.release.manifest import STREAM
 from dplib.release.stream_tops import stream_details
 from dplib.release.stream_version import StreamVersion
 from dplib.spark.engine.blocks import DataFrame
@@ -101,7 +101,7 @@ def _fields(state: StreamState[Design], version: StreamVersion, made: Sequence[T
         made = [next(found for found in tops if found is not None)]
     fields = manifest_fields(state.design, made[-1].results)
     # Rounds differ from version to version; whether all reached their threshold is of all tops together.
-    before = version.previous is None or bool(load_manifest(version.previous).solver["converged"])
+    before = version.before is None or bool(version.before.solver["converged"])
     fields["solver"]["converged"] = before and all(each.results.solution.converged for each in made)
     return fields | {"details": fields["details"] | {STREAM: stream_details(state, version)}}
 

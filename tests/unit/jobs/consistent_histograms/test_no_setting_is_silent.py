@@ -227,6 +227,7 @@ def equal_shares(_: object, __: object, costs: FloatArray, ___: object = None) -
 def test_no_setting_is_silent(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # The search takes a while and has tests of its own.
     monkeypatch.setattr(question_shares, "best_shares", equal_shares)
+    monkeypatch.setattr(question_shares, "grouping_objective", lambda *_: (None, None))
     monkeypatch.setattr("dplib.jobs.consistent_histograms.design._KEPT", Kept(1))
     silent = []
     for setting, (one, other) in WITH.items():

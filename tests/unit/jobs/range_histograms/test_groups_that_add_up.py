@@ -1,8 +1,10 @@
 """Groups that add up against dense least squares: estimates, errors, sums, integers; shares and what they cost."""
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -62,10 +64,17 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_estimates_and_errors_are_those_of_dense_least_squares(case: str, tmp_path: Path) -> None:
+@cache
+def design_of(case: str) -> Design:
+    """The design of a case, some of which take a search."""
     histogram, budget, more = CASES[case]
-    made = design(tmp_path, histogram, budget, **more)
+    with TemporaryDirectory() as folder:
+        return design(Path(folder), histogram, budget, **more)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_estimates_and_errors_are_those_of_dense_least_squares(case: str) -> None:
+    made = design_of(case)
     assert made.sums is not None
     tree, n_groups = made.strategy.tree, len(made.bins.groups)
     true = made.with_totals(np.random.default_rng(2).integers(0, 60, (n_groups, made.bins.n_bins)))
@@ -106,7 +115,7 @@ def test_chosen_shares_are_near_the_best_product(budget: dict[str, Any], tmp_pat
     def at(region: int, every: int) -> float:
         return error(Design.of(made.config, made.strategy, Measure(shares=[10 - region - every, region, every])))
 
-    assert error(made) <= np.log(1.02) + min(at(*each) for each in product(range(5), range(5)))
+    assert error(made) <= np.log(1.02) + min(at(*each) for each in product((0, 2, 4), repeat=2))
 
 
 def test_a_row_changes_the_histograms_by_no_more_than_the_events_pay_for(tmp_path: Path) -> None:
@@ -166,9 +175,8 @@ def test_wrong_settings_are_refused(
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_covariances_of_shapes_are_those_of_dense_least_squares(case: str, tmp_path: Path) -> None:
-    histogram, budget, more = CASES[case]
-    made = design(tmp_path, histogram, budget, **more)
+def test_covariances_of_shapes_are_those_of_dense_least_squares(case: str) -> None:
+    made = design_of(case)
     oracle, n = DenseRanges(made), made.bins.n_bins
     weights = np.array([[float(at < 5) for at in range(n)], [float(at >= 5) for at in range(n)]])
     for series in range(len(made.series)):
