@@ -12,7 +12,7 @@ from dplib.spark.rows.inspect import inspect_judged, inspect_rows, inspect_value
 from dplib.spark.rows.inspection import Inspection, RuleCount
 from dplib.spark.rows.row_domain import RULES, RowDomain
 from tests.spark.rows import FIRST_DAY, ITEMS, N_DAYS, bound_oracle, random_rows, resolve_oracle, settings
-from tests.support.interpreted import interpreting, planning_once
+from tests.support.interpreted import interpreting
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 DOMAIN = RowDomain(FIRST_DAY, N_DAYS, ITEMS)
@@ -22,9 +22,9 @@ TEXT = "day string, name string, quantity string, unit string"
 
 @pytest.fixture(scope="module")
 def random_report(spark: SparkSession) -> Inspection:
-    """Random rows with both caps of a unit, inspected as users inspect theirs: with compiled expressions."""
+    """Random rows with both caps of a unit, inspected with compiled expressions, as users' rows are."""
     source, privacy = settings(max_rows=6, max_rows_per_day=2)
-    with interpreting(spark, wanted=False), planning_once(spark, wanted=False):
+    with interpreting(spark, wanted=False):
         return inspect_rows(spark.createDataFrame(ROWS, TEXT), source, privacy, DOMAIN)
 
 

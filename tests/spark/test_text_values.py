@@ -151,6 +151,7 @@ def test_known_patterns_are_read_by_position_as_by_spark(
 @pytest.mark.parametrize("as_written", ["false", "true"])
 def test_a_literal_is_its_text_whatever_the_session_makes_of_escapes(as_written: str, spark: SparkSession) -> None:
     texts = ["", "plain", "it's", '"', "a\\nb\\", "${spark.master}", "`", "\0\t\ufeff", "\xe9", "-- ;", "/* */"]
+    texts += [*map(chr, range(33)), "\x85\u2028\U0001f600%"]
     spark.conf.set("spark.sql.parser.escapedStringLiterals", as_written)
     try:
         row = spark.range(1).selectExpr(*(f"{literal(text)} AS t{i}" for i, text in enumerate(texts))).collect()[0]

@@ -130,21 +130,19 @@ def test_rows_count_as_the_public_rule_says(spark: "SparkSession", tmp_path: Pat
 def test_columns_of_numbers_count_like_texts_and_overflows_stay_within_the_cap(
     compiled: "SparkSession", tmp_path: Path
 ) -> None:
-    columns = {"source": [10, 11, 10, 12, 9, 10], "target": [11, 10, 12, 12, 10, 13]}
-    heavy = [10**15, 10**15, 2**62, 5, 6, 7]
-    pq.write_table(pa.table(columns | {"w": heavy}), tmp_path / "edges.parquet")
-    weights, domain = WeightSettings(largest=10**15), VertexDomain(4, 10)
+    # The last pair's rows add up to more than 64 bits hold.
+    n_rows, weights, domain = 10_000, WeightSettings(largest=10**15), VertexDomain(4, 10)
+    columns = {
+        "source": [10, 11, 10, 12, 9, 10] + [11] * n_rows,
+        "target": [11, 10, 12, 12, 10, 13] + [13] * n_rows,
+        "w": [10**15, 10**15, 2**62, 5, 6, 7] + [2**62] * n_rows,
+    }
+    pq.write_table(pa.table(columns), tmp_path / "edges.parquet")
     given: dict[str, Any] = {"path": str(tmp_path / "edges.parquet"), "format": "parquet"}
     given["columns"] = {"source": "source", "target": "target", "weight": "w"}
     graph, _ = read(compiled, domain, weights, **given)
-    assert weights_of(graph) == {(0, 1): 2 * 10**15, (0, 2): 10**15, (0, 3): 7}
-    # Ten thousand rows add up to more than 64 bits hold; of the same types, so that nothing is compiled again.
-    n_rows = 10_000
-    many = pa.table({"source": [10] * n_rows, "target": [11] * n_rows, "w": [2**62] * n_rows})
-    pq.write_table(many, tmp_path / "edges.parquet")
-    graph, _ = read(compiled, domain, weights, **given)
     assert n_rows * weights.largest > 2**63
-    assert weights_of(graph) == {(0, 1): most_pair_weight(4)}
+    assert weights_of(graph) == {(0, 1): 2 * 10**15, (0, 2): 10**15, (0, 3): 7, (1, 3): most_pair_weight(4)}
 
 
 def test_one_graph_in_five_formats(spark: "SparkSession", tmp_path: Path) -> None:

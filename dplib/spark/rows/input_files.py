@@ -26,6 +26,7 @@ from dplib.config.reader_options import access_options, is_file_option, is_optio
 from dplib.config.sections import Source, SparkSettings
 from dplib.errors import SchemaError
 from dplib.spark.engine.session import deploy_mode, quiet_spark_errors, runs_here
+from dplib.spark.rows.named_files import named_files
 
 LINE_LIMIT = "mapreduce.input.linerecordreader.line.maxlength"
 """Option of Hadoop's line reader: longer lines are passed over, each for itself."""
@@ -79,6 +80,9 @@ def list_files(spark: SparkSession, source: Source, base: Path) -> InputFiles:
     """
     shown = source.shown
     options, paths = _file_options(source), source.paths(base)
+    named = () if options else named_files(spark, source.places(base))
+    if named:
+        return InputFiles(named, ())
     found = spark.read.format("text").schema(f"{LINE} string").options(**options).load(paths)
     partitions = tuple(found.columns[1:])
     files = sorted(found.inputFiles())
@@ -100,18 +104,19 @@ def list_files(spark: SparkSession, source: Source, base: Path) -> InputFiles:
     return InputFiles(tuple(read), partitions)
 
 
-def open_lines(spark: SparkSession, source: Source, base: Path) -> DataFrame:
+def open_lines(spark: SparkSession, source: Source, base: Path, kept: Sequence[str] = ()) -> DataFrame:
     """The lines of text files that are not too long, in the column `LINE`, and those of partition folders; lazy.
 
     Where a file is cut into tasks inside a line that is longer than what the line reader holds, or than the rest of the
     task's part, the reader takes a piece of the line for a line. Where files are cut depends on their sizes, so on
     other rows. Parts are smaller here than what the reader holds: the only pieces are as long as that, which is too
-    long. So no line counts or not by what other lines there are.
+    long. So no line counts or not by what other lines there are. ``kept``: further conditions on a line, as SQL.
     """
     limit = LINE_LIMITS[source.format.lower()]
     spark.conf.set(_TASK_BYTES, str(_MAX_HELD - 1))
     # A line's end counts, and is no part of the value.
-    return _lines(spark, source, base, _MAX_HELD).where(f"octet_length({LINE}) < {limit - 1}")
+    conditions = [f"octet_length({LINE}) < {limit - 1}", *kept]
+    return _lines(spark, source, base, _MAX_HELD).where(" AND ".join(conditions))
 
 
 def _lines(spark: SparkSession, source: Source, base: Path, most_held: int) -> DataFrame:

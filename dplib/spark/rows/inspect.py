@@ -185,19 +185,17 @@ def _with_chance(rows: DataFrame, max_rows: int, max_rows_per_day: int) -> DataF
     sums = [f"sum({part}) AS {part}" for part in ("held", "quantity", "n")]
     by_series = rows.repartition("unit").groupBy("unit", "day", "series").agg(*map(F.expr, sums))
     of_day, of_unit = "OVER (PARTITION BY unit, day)", "OVER (PARTITION BY unit)"
-    days = by_series.selectExpr("*", f"sum(n) {of_day} AS n_day", f"series = min(series) {of_day} AS tells_day")
+    n_day, n_unit = f"sum(n) {of_day}", f"sum(n_in_day) {of_unit}"
     has_day_cap = max_rows_per_day < max_rows
-    in_day = f"least(n_day, {max_rows_per_day}L)" if has_day_cap else "n_day"
-    in_days = days.selectExpr("*", f"CASE WHEN tells_day THEN {in_day} ELSE 0L END AS n_in_day")
-    units = in_days.selectExpr(
-        "*",
-        f"sum(n_in_day) {of_unit} AS n_unit",
-        f"struct(day, series) = min(struct(day, series)) {of_unit} AS tells_unit",
+    in_day = f"least({n_day}, {max_rows_per_day}L)" if has_day_cap else n_day
+    days = by_series.selectExpr(
+        "*", f"{n_day} AS n_day", f"CASE WHEN series = min(series) {of_day} THEN {in_day} ELSE 0L END AS n_in_day"
     )
-    return units.selectExpr(
+    tells_unit = f"struct(day, series) = min(struct(day, series)) {of_unit}"
+    return days.selectExpr(
         *("series", "held", "quantity", "n", "n_in_day"),
-        f"{_share(max_rows_per_day, 'n_day') if has_day_cap else '1D'} * {_share(max_rows, 'n_unit')} AS chance",
-        f"CASE WHEN tells_unit THEN least(n_unit, {max_rows}L) ELSE 0L END AS n_in_unit",
+        f"{_share(max_rows_per_day, 'n_day') if has_day_cap else '1D'} * {_share(max_rows, n_unit)} AS chance",
+        f"CASE WHEN {tells_unit} THEN least({n_unit}, {max_rows}L) ELSE 0L END AS n_in_unit",
     )
 
 

@@ -111,7 +111,7 @@ def _open_csv(spark: SparkSession, source: Source, columns: Mapping[str, str], b
         kept.append(f"CAST({LINE} AS BINARY) NOT IN ({octets})")
     if options.get("comment"):
         kept.append(f"NOT startswith({LINE}, {literal(options['comment'])})")
-    rows = open_lines(spark, source, base).where(" AND ".join(kept))
+    rows = open_lines(spark, source, base, kept)
     text = _decoded(line, encoding)
     fields = [f"__{i}" for i in range(len(names))]
     rows = rows.withColumn("__parts", F.expr(_parts(options, len(fields))))

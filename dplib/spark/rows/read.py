@@ -14,12 +14,14 @@ are Spark's with Spark's defaults: quotes doubled inside quotes (RFC 4180) need 
 catalogue computes is its author's: an expression in it that fails at one row fails the run.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from pyspark.errors import IllegalArgumentException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.config.event_input import Input
@@ -44,6 +46,7 @@ EVENT_TYPES: Mapping[str, frozenset[str]] = {
     "unit": KEY_TYPES,
 }
 """Types that the columns of event rows may have, by role."""
+_PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 
 
 def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
@@ -66,12 +69,12 @@ def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
     names = source.columns.names
     accepted = dict(EVENT_TYPES) | {role: KEY_TYPES for role in names if role.startswith("item.")}
     accepted |= {role: NUMBER_TYPES | {"boolean"} for role in names if role.startswith("items.")}
-    rows = open_columns(spark, source, names, accepted, base)
+    rows = open_columns(spark, source, names, accepted, base, {"item": "name", "package": "name"})
     if source.columns.items is not None:
         return _with_cells(rows)
     parts = [F.col(f"`{role}`") for role in rows.columns if role.startswith("item.")]
     if not parts:
-        return rows.withColumnsRenamed({"item": "name", "package": "name"})
+        return rows
     # One text, null where a part is: it equals an item's key only where each part equals the item's own.
     joined = [text_column(parts[0])]
     joined += [piece for part in parts[1:] for piece in (F.lit(KEY_SEPARATOR), text_column(part))]
@@ -85,6 +88,7 @@ def open_columns(
     columns_by_role: Mapping[str, str],
     accepted: Mapping[str, frozenset[str]],
     base: Path,
+    given_names: Mapping[str, str] = MappingProxyType({}),
 ) -> DataFrame:
     """Open the input and select one column a role; of a text file at most the header line is read.
 
@@ -94,9 +98,10 @@ def open_columns(
         columns_by_role: role to the input's column, section `input.columns`.
         accepted: role to the names of Spark's types that it may have.
         base: folder that relative paths start from (the configuration's).
+        given_names: role to the name that its column gets.
 
     Returns:
-        one column a role, named as the role.
+        one column a role, named as the role where it gets no other name.
 
     Raises:
         ConfigError: if an option or the format is wrong.
@@ -110,10 +115,14 @@ def open_columns(
             opened = open_table(spark, source.table, columns_by_role)
         else:
             opened = open_path(spark, source, columns_by_role, base)
-        types = [field.dataType.typeName() for field in opened.frame.schema.fields]
+        fields = opened.frame.schema.fields
+    types, names = [field.dataType.typeName() for field in fields], [field.name for field in fields]
     # Positions, not names: a name may hold dots or stand twice.
-    selected: list[Column] = []
-    numbered = opened.frame.toDF(*(f"c{i}" for i in range(len(types))))
+    selected: list[str] = []
+    numbered = opened.frame
+    if not _are_plain(names):
+        names = [f"c{i}" for i in range(len(names))]
+        numbered = numbered.toDF(*names)
     for role, column in columns_by_role.items():
         position = require_column(opened, role, column)
         known = accepted[role]
@@ -122,8 +131,13 @@ def open_columns(
             raise SchemaError(
                 f"input.columns.{role} must name a column of type {allowed}, got {column} of type {types[position]}"
             )
-        selected.append(F.col(f"c{position}").alias(role))
-    return numbered.select(*selected)
+        selected.append(f"`{names[position]}` AS `{given_names.get(role, role)}`")
+    return numbered.selectExpr(*selected)
+
+
+def _are_plain(columns: Sequence[str]) -> bool:
+    """Whether each name means one column, whatever case means."""
+    return len({name.lower() for name in columns}) == len(columns) and all(map(_PLAIN_NAME.fullmatch, columns))
 
 
 def _with_cells(rows: DataFrame) -> DataFrame:

@@ -119,7 +119,7 @@ def _named_rows(rows: DataFrame, source: Input, domain: RowDomain, for_owner: bo
     numbered = with_day_number(rows, moment, types["day"], source, domain.first_day, domain.n_days)
     columns = {"day": "day_number", "name": read_sql("name"), "number": number}
     columns |= {"unit": read_sql("unit")} if has_unit else {}
-    columns["day_text"] = read_sql("day")
+    columns["day_text"] = "moment" if types["day"] == "string" else read_sql("day")
     columns["number_text"] = read_sql("quantity") if "quantity" in types else "CAST(NULL AS STRING)"
     typed = numbered.selectExpr(
         *([once(columns)] if for_owner else (f"{column} AS {name}" for name, column in columns.items()))

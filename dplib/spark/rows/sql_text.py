@@ -7,7 +7,8 @@ the configuration is never one.
 import re
 from collections.abc import Mapping
 
-_PLAIN = re.compile(r"[\w !<>=.,:/+-]*", re.ASCII)
+_PLAIN = re.compile(r"[^'\\$\ud800-\udfff]*")
+"""Texts without signs that an escape, the literal's end or a variable begin with."""
 
 
 def literal(text: str) -> str:

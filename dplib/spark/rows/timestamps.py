@@ -14,7 +14,6 @@ from calendar import monthrange
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from dplib.config.date_patterns import check_pattern, suggestion
 from dplib.config.sections import Timestamps
@@ -28,6 +27,8 @@ OUTSIDE = -1
 """Day number of every moment outside the domain."""
 KNOWN_PATTERNS = frozenset({"yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd'T'HH:mm:ss", "dd/MM/yyyy", "yyyyMMdd"})
 """Patterns that the tests have Spark write and read; asking it takes a second of a run."""
+_READ_BACK: set[tuple[str, str]] = set()
+"""Versions of Spark with patterns that passed: what decides it is pinned in every session."""
 _HOUR, _MINUTE = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
 _WIDE = {"yyyy": "[0-9]{4}", "MM": "[0-9]{2}", "dd": "[0-9]{2}", "HH": _HOUR, "mm": _MINUTE, "ss": _MINUTE}
 """Fields of one width and what their texts are."""
@@ -43,8 +44,10 @@ def check_date_format(spark: SparkSession, pattern: str) -> None:
         ConfigError: naming `input.date_format`.
     """
     check_pattern(pattern)
-    if pattern not in KNOWN_PATTERNS:
+    version = spark.version
+    if pattern not in KNOWN_PATTERNS and (version, pattern) not in _READ_BACK:
         probe_date_format(spark, pattern)
+        _READ_BACK.add((version, pattern))
 
 
 def probe_date_format(spark: SparkSession, pattern: str) -> None:
@@ -108,15 +111,15 @@ def with_day_number(
         n_days: number of days of the domain.
     """
     first, last = (first_day - EPOCH).days, n_days - 1
-    rows, moment, plain = rows.withColumn("moment", F.expr(moment)), "moment", "CAST(NULL AS INT)"
-    has_instant = type_name == "timestamp"
+    has_instant, is_near = type_name == "timestamp", "false"
     if type_name == "string":
         pattern, has_instant = source.date_format, has_zone(source.date_format)
-        number = f"unix_date({plain_date(moment, pattern)}) - {first}"
-        # A column, since what a formatter is given is interpreted, not compiled.
-        plain = "plain"
-        rows = rows.withColumn(plain, F.expr(f"CASE WHEN {number} BETWEEN 0 AND {last} THEN {number} END"))
-        moment = parse_moment(moment, pattern, "plain IS NULL")
+        # Each is a column, so that what looks at it many times names it: a plan with its text would be as long.
+        rows = rows.selectExpr("*", f"{moment} AS moment")
+        rows = rows.selectExpr("*", f"unix_date({plain_date('moment', pattern)}) - {first} AS plain")
+        is_near = f"plain >= 0 AND plain <= {last}"
+        rows = rows.selectExpr("*", f"{parse_moment('moment', pattern, f'NOT coalesce({is_near}, false)')} AS parsed")
+        moment = "parsed"
     if has_instant:
         local = f"unix_micros(from_utc_timestamp({moment}, {literal(source.timezone)}))"
         day = f"({local} - pmod({local}, {MICROS_PER_DAY})) / {MICROS_PER_DAY} - {first}"
@@ -125,10 +128,10 @@ def with_day_number(
         day = f"CASE WHEN unix_micros({moment}) BETWEEN {near} THEN {day} END"
     else:
         day = f"CAST(unix_date(CAST({moment} AS DATE)) AS BIGINT) - {first}"
-    # Every condition asks for the moment: what all of them need Spark works out once a row.
-    found = f"CASE WHEN {moment} IS NULL AND {plain} IS NOT NULL THEN {plain} WHEN {moment} IS NULL THEN NULL"
+    found = f"CASE WHEN {is_near} THEN plain" if type_name == "string" else "CASE"
+    found += f" WHEN {moment} IS NULL THEN NULL"
     found += f" WHEN {day} BETWEEN 0 AND {last} THEN CAST({day} AS INT) ELSE {OUTSIDE} END"
-    return rows.withColumn("day_number", F.expr(found))
+    return rows.selectExpr("*", f"{found} AS day_number")
 
 
 def plain_date(text: str, pattern: str) -> str:
