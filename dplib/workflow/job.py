@@ -112,6 +112,7 @@ class Job(Generic[Design_co]):
         verify: checks a release's numbers.
         publishing: loads how its releases are made, which a question to a release does without.
         stages: loads what its runs are made of besides, which a plan does without.
+        errors: the errors that the plan states, where they take much less than the plan.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Job(Generic[Design_co]):
     verify: Callable[[Path, Manifest], list[Check]]
     publishing: Callable[[], Publishing[Design_co]]
     stages: Callable[[], Stages[Design_co]]
+    errors: Callable[[Design_co], dict[str, float]] | None = None
 
     def prepare(self, path: Path, assignments: Sequence[str] = (), date: str = "") -> "PreparedJob[Design_co]":
         """Load, check and resolve a configuration (`dplib.workflow.prepared.prepare`)."""

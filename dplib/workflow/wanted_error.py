@@ -157,8 +157,9 @@ def place_of(number: float) -> int:
 
 def _errors_of(prepared: PreparedJob[JobDesign]) -> dict[str, float]:
     """The known errors that a plan states."""
-    plan, _ = prepared.job.plan(prepared.design, prepared.key.settings_hash)
-    return {answer: error for answer, error in plan.stated_errors().items() if math.isfinite(error)}
+    job, design = prepared.job, prepared.design
+    stated = job.errors(design) if job.errors else job.plan(design, prepared.key.settings_hash)[0].stated_errors()
+    return {answer: error for answer, error in stated.items() if math.isfinite(error)}
 
 
 def _positive(option: str, text: str) -> Fraction:

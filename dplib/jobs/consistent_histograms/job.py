@@ -6,8 +6,9 @@ from pathlib import Path
 from dplib.jobs.consistent_histograms.check import check_tables
 from dplib.jobs.consistent_histograms.config import NAME, ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.example import EXAMPLE
-from dplib.jobs.consistent_histograms.plan import make_plan
+from dplib.jobs.consistent_histograms.plan import by_answer, make_plan, query_errors
 from dplib.jobs.consistent_histograms.query import Answer, ask
 from dplib.jobs.consistent_histograms.terminal import show_release, shown_answers, shown_plan
 from dplib.release.manifest import Manifest
@@ -35,5 +36,6 @@ JOB = Job(
     verify=check_tables,
     publishing=publishing_of("dplib.jobs.consistent_histograms.publication"),
     stages=stages_of("dplib.jobs.consistent_histograms.run"),
+    errors=lambda design: by_answer(query_errors(design, Errors(design))),
 )
 """The job."""

@@ -78,8 +78,13 @@ class Plan(JobPlan):
 
     def stated_errors(self) -> dict[str, float]:
         """Of each query, for items and totals."""
-        items = {f"{each.query} of an item": each.items for each in self.errors}
-        return items | {f"{each.query} of a total": each.totals for each in self.errors if each.totals is not None}
+        return by_answer(self.errors)
+
+
+def by_answer(errors: tuple[QueryError, ...]) -> dict[str, float]:
+    """Errors of queries by what is asked."""
+    items = {f"{each.query} of an item": each.items for each in errors}
+    return items | {f"{each.query} of a total": each.totals for each in errors if each.totals is not None}
 
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
