@@ -7,7 +7,7 @@ from dplib.jobs.range_histograms.check import check_tables
 from dplib.jobs.range_histograms.config import NAME, RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.example import EXAMPLE
-from dplib.jobs.range_histograms.plan import make_plan
+from dplib.jobs.range_histograms.plan import make_plan, stated_errors
 from dplib.jobs.range_histograms.query import Answer, ask
 from dplib.jobs.range_histograms.terminal import show_release, shown_answers, shown_plan
 from dplib.release.manifest import Manifest
@@ -35,5 +35,6 @@ JOB = Job(
     verify=check_tables,
     publishing=publishing_of("dplib.jobs.range_histograms.run"),
     stages=stages_of("dplib.jobs.range_histograms.run"),
+    errors=stated_errors,
 )
 """The job."""

@@ -89,9 +89,23 @@ class Plan(JobPlan):
         """By length of the range, and of the kinds of queries; none where the data choose the buckets."""
         if not any(each.chosen for each in self.methods):
             return {}
-        lengths = {f"range of {each.length} bins": each.ours for each in self.lengths}
-        lengths |= {f"{each.query} of {each.of}": each.error for each in self.recent}
-        return lengths | {f"{each.query} of {each.of}": each.chosen for each in self.kinds}
+        return _by_answer({each.length: each.ours for each in self.lengths}, self.recent, self.kinds)
+
+
+def stated_errors(design: Design) -> dict[str, float]:
+    """What `Plan.stated_errors` of a design's plan gives, without what the plan compares it with."""
+    if design.adaptive:
+        return {}
+    ours = {n: _of_length(design, design.strategy, n, design.variance) for n in lengths_of(design.bins.n_bins)}
+    return _by_answer(ours, recent_errors(design)[0], kind_errors(design)[0])
+
+
+def _by_answer(
+    lengths: dict[int, float], recent: tuple[RecentError, ...], kinds: tuple[KindError, ...]
+) -> dict[str, float]:
+    found = {f"range of {length} bins": error for length, error in lengths.items()}
+    found |= {f"{each.query} of {each.of}": each.error for each in recent}
+    return found | {f"{each.query} of {each.of}": each.chosen for each in kinds}
 
 
 def make_plan(design: Design, settings_hash: str) -> Plan:

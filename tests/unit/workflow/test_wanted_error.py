@@ -25,9 +25,15 @@ WEIGHTS = {"selection": {"mechanism": "gaussian"}, "privacy__budget": {"epsilon"
 
 
 def errors_at(place: Shop, budget: Fraction) -> dict[str, float]:
-    """What the plan states at a budget."""
+    """What the plan states at a budget, which is what the job gives without one."""
     prepared = job_named(place.job).prepare(place.config, (f"privacy.budget.epsilon={budget}",))
-    return prepared.job.plan(prepared.design, "")[0].stated_errors()
+    stated = prepared.job.plan(prepared.design, "")[0].stated_errors()
+    assert prepared.job.errors is None or prepared.job.errors(prepared.design) == stated
+    return stated
+
+
+def test_where_the_data_choose_the_buckets_no_error_is_stated(tmp_path: Path) -> None:
+    assert errors_at(new_place_of("range-histograms", tmp_path, tree={"method": "adaptive"}), Fraction(1)) == {}
 
 
 @pytest.mark.parametrize("job", JOBS)
