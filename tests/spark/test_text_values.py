@@ -87,6 +87,7 @@ def texts_of(pattern: str) -> list[str]:
     form = reduce(lambda text, mark: text.replace(mark, marks[mark]), marks, pattern)
     texts = [form.format(y, m, d, moments[(y + m + d) % 36]) for y in years for m in months for d in days]
     texts += [form.format(2024, 2, 29, moment) for moment in moments]
+    texts.append(form.format(2024, 3, 1, "00:00:00"))  # the day after the second window
     good = form.format(2024, 2, 29, "23:59:59")
     return [
         *texts,
