@@ -43,7 +43,7 @@ def _p_value(drawn: Sequence[Hashable], outcomes: Sequence[Hashable], law: Float
 def test_peeling_draws_ordered_pairs_by_their_law() -> None:
     losses, rate = np.array([4, 2, 2, 7, 0], dtype=np.int64), Fraction(2, 5)
     stream = KeyedStream(KEY, "peel")
-    drawn = [tuple(peel(stream, losses, 2, rate).tolist()) for _ in range(1_150)]
+    drawn = [tuple(peel(stream, losses, 2, rate).tolist()) for _ in range(1_500)]
     outcomes = list(permutations(range(5), 2))
     assert _p_value(drawn, outcomes, peel_two(losses, float(rate))) > PASS
     for factor in OFF:
@@ -54,7 +54,7 @@ def test_oneshot_draws_sets_by_the_continuous_law() -> None:
     """Scale 3/2 on ties: the law is that of continuous noise, which discrete noise with ties would miss."""
     losses, scale = np.array([3, 1, 1, 5, 0], dtype=np.int64), Fraction(3, 2)
     stream = KeyedStream(KEY, "oneshot")
-    drawn = [tuple(draw_oneshot(stream, losses, 2, scale).tolist()) for _ in range(1_300)]
+    drawn = [tuple(draw_oneshot(stream, losses, 2, scale).tolist()) for _ in range(2_300)]
     outcomes = list(combinations(range(5), 2))
     law = oneshot_two(losses[None], float(scale))[0]
     assert law.sum() == pytest.approx(1, abs=1e-9)
@@ -102,7 +102,7 @@ def test_cuts_are_drawn_without_a_list_by_their_law() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(packed_cuts, "rows_are_cheaper", lambda _, ranges=ranges: not ranges)
             cuts = padded_graph.packed_cuts(graph, least, bound, rate)
-            weights, packed = cuts.draw(KeyedStream(KEY, "cuts", int(ranges)), 800)
+            weights, packed = cuts.draw(KeyedStream(KEY, "cuts", int(ranges)), 1_300)
         drawn = [int(words) for words in packed[:, 0]]
         value = dict(zip(outcomes, listed.values.tolist(), strict=True))
         assert [value[words] for words in drawn] == weights.tolist()

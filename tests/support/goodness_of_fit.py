@@ -1,8 +1,7 @@
 """Statistical tests of integer noise and of privacy claims.
 
 The tests are keyed, hence deterministic; the cuts only say how surprising a keyed outcome may be. `PASS` is for the
-law that should hold, `REJECT` for one that should not: between them lies the gap that makes a test worth having. Tests
-draw so often that a law that is off as they say fails, `PASS`, with probability 0.99 or more.
+law that should hold, `REJECT` for one that should not: between them lies the gap that makes a test worth having.
 """
 
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from dplib.arrays import FloatArray, IntArray
 Law = Callable[[IntArray], FloatArray]
 
 PASS = 1e-9
-REJECT = 1e-12
+REJECT = 1e-15
 
 
 def pearson_p_value(observed: FloatArray, expected: FloatArray, least: float = 10.0) -> float:
