@@ -30,7 +30,7 @@ test: setup lint types imports suite ## Lint, types, import contracts and the te
 suite: setup ## The tests alone
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)"
 
-unit: setup ## Those that start no Spark
+unit: setup ## Of these the ones that start no Spark
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(QUICK)" tests/unit tests/property tests/statistical tests/peers
 
 cluster: setup ## The tests on a real standalone cluster on loopback

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.support.ledgers import Place, Postgres
 
 # No test may depend on speed: a first call compiles, and other processes hold the cores.
-# A quarter of hypothesis's own number, for the suite's time; each run draws anew. A law that needs more says so.
+# A quarter of hypothesis's own number, for the suite's time: a law that needs more says so.
 settings.register_profile("dplib", deadline=None, max_examples=25)
 settings.load_profile("dplib")
 

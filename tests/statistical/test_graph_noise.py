@@ -33,7 +33,7 @@ FIRST, SECOND = oracle.edge_neighbors(N)
 OUTCOMES = np.arange(-60, 80)
 WIDE = Rungs(((3, 4), (1, 9)), 12)
 N_DRAWS = 5_000
-"""Laws that are 30 % off have p-values below 1e-20; twice as many are drawn where few cells hold 25 draws."""
+"""Of the smooth noise; of the ladder's twice as many, since fewer of its cells hold 25 draws at small budgets."""
 
 
 @dataclass(frozen=True)

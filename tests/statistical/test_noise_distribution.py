@@ -1,4 +1,4 @@
-"""Keyed draws of each sampler against the exact law, and against laws 30 % off: 300,000 see 3 % too."""
+"""Keyed draws of each sampler against the exact law, and against laws 30 % off."""
 
 from fractions import Fraction
 
