@@ -1,32 +1,20 @@
 #!/usr/bin/env bash
-# Creates or refreshes the environment in .venv: Python packages from requirements.lock, this project, a Java for
-# Spark (see scripts/java.sh) and an archive of Spark's classes. Safe to run again: it does nothing when nothing changed.
+# Creates or refreshes the environment in .venv: a Python (scripts/python.sh), its packages from requirements.lock, this
+# project, a Java for Spark (scripts/java.sh) and an archive of Spark's classes. Safe to run again: it does nothing when
+# nothing changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 UV_VERSION=0.13.9 # the version that requirements.lock holds too
 venv=.venv
 stamp=$venv/.dplib-setup
-wanted=$(cat requirements.lock pyproject.toml scripts/setup.sh scripts/java.sh scripts/class_archive.py | sha256sum | cut -d' ' -f1)
+wanted=$(cat requirements.lock pyproject.toml scripts/setup.sh scripts/python.sh scripts/java.sh scripts/class_archive.py | sha256sum | cut -d' ' -f1)
 
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && [ -x "$venv/jre/bin/java" ]; then
   exit 0
 fi
 
-python=${PYTHON:-}
-if [ -z "$python" ]; then
-  for candidate in python3.12 python3.11 python3.13 python3; do
-    if "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null; then
-      python=$candidate
-      break
-    fi
-  done
-fi
-if [ -z "$python" ]; then
-  echo "setup: Python 3.11, 3.12 or 3.13 must be on PATH (or set PYTHON), found none" >&2
-  exit 1
-fi
-
+python=$(scripts/python.sh)
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "uv==$UV_VERSION"
 export VIRTUAL_ENV=$PWD/$venv

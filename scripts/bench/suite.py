@@ -7,7 +7,9 @@ minutes on two cores.
 """
 
 import json
+import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -25,10 +27,11 @@ TESTS = ["make", "suite"]
 
 
 def before(folder: Path) -> float:
-    """Processor seconds of the old suite, in an environment of its own with its own lock."""
+    """Processor seconds of the old suite, in an environment of its own with its own lock, by the same Python."""
     subprocess.run(["git", "clone", "--quiet", "--no-checkout", str(ROOT), str(folder)], check=True)
     subprocess.run(["git", "checkout", "--quiet", BEFORE], cwd=folder, check=True)
-    subprocess.run(["make", "setup"], cwd=folder, check=True)
+    python = getattr(sys, "_base_executable", sys.executable)
+    subprocess.run(["make", "setup"], cwd=folder, env=os.environ | {"PYTHON": python}, check=True)
     return processor_seconds(ITS_TESTS, folder)
 
 
