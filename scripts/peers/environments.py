@@ -28,6 +28,11 @@ def interpreter(name: str) -> Path:
     return Path(sys.executable) if name == "own" else FOLDER / name / "bin" / "python"
 
 
+def python() -> str:
+    """The one of this project, so that all run by the same build, if it is the newest that all peers take."""
+    return getattr(sys, "_base_executable", sys.executable) if sys.version_info[:2] == (3, 11) else "3.11"
+
+
 def make(name: str) -> str:
     """Make an environment, unless it is there with these packages.
 
@@ -42,7 +47,7 @@ def make(name: str) -> str:
     uv = str(Path(sys.executable).with_name("uv"))
     environment = os.environ | {"VIRTUAL_ENV": str(FOLDER / name)}
     for words in (
-        ["venv", "--quiet", "--clear", "--python", "3.11", str(FOLDER / name)],
+        ["venv", "--quiet", "--clear", "--python", python(), str(FOLDER / name)],
         ["pip", "install", "--quiet", *PACKAGES[name]],
     ):
         done = subprocess.run([uv, *words], env=environment, capture_output=True, text=True, check=False)
