@@ -36,13 +36,16 @@ def exact_positive(name: str, value: int | Fraction) -> Fraction:
 
 def at_least(name: str, value: Number, least: Number) -> Number:
     """Return ``value`` if it is finite and at least ``least``."""
-    require(math.isfinite(value) and value >= least, name, f"be at least {least}", value)
+    # The words are made where they are needed: draws of one variable ask this too.
+    if not (math.isfinite(value) and value >= least):
+        raise ConfigError(name, f"be at least {least}", value)
     return value
 
 
 def between(name: str, value: Number, low: Number, high: Number) -> Number:
     """Return ``value`` if it lies strictly between ``low`` and ``high``."""
-    require(low < value < high, name, f"lie strictly between {low} and {high}", value)
+    if not low < value < high:
+        raise ConfigError(name, f"lie strictly between {low} and {high}", value)
     return value
 
 

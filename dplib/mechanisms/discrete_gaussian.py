@@ -23,6 +23,7 @@ References:
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,15 +47,14 @@ def draw_discrete_gaussian(stream: BitSource, sigma_squared: Fraction, size: int
     Raises:
         ConfigError: if the parameter is out of range or no exact number.
     """
-    _require_parameter(sigma_squared)
     at_least("size", size, 0)
-    scale = Fraction(_proposal_scale(sigma_squared))
+    acceptance = _acceptance(exact("sigma_squared", sigma_squared))
     drawn = np.empty(size, dtype=np.int64)
     filled = 0
     while filled < size:
         wanted = size - filled
-        proposals = draw_discrete_laplace(stream, scale, min(_CHUNK, wanted + wanted // 2 + 16))
-        kept = proposals[_accept(stream, np.abs(proposals), sigma_squared)][:wanted]
+        proposals = draw_discrete_laplace(stream, acceptance.scale, min(_CHUNK, wanted + wanted // 2 + 16))
+        kept = proposals[_accept(stream, np.abs(proposals), acceptance)][:wanted]
         drawn[filled : filled + len(kept)] = kept
         filled += len(kept)
     return drawn
@@ -69,28 +69,39 @@ def _proposal_scale(sigma_squared: Fraction) -> int:
     return isqrt(sigma_squared.numerator // sigma_squared.denominator) + 1
 
 
+class _Acceptance(NamedTuple):
+    """What a proposal meets: t, then sigma^2 and sigma^2 / t, exactly, then sigma^2 / t and -1 / (2 sigma^2) nearly."""
+
+    scale: Fraction
+    sigma_squared: Fraction
+    centre: Fraction
+    near_centre: float
+    rate: float
+
+
 @lru_cache(maxsize=1024)
-def _acceptance(sigma_squared: Fraction) -> tuple[Fraction, float, float]:
-    """sigma^2 / t, exactly and as a float, and -1 / (2 sigma^2)."""
-    centre = sigma_squared / Fraction(_proposal_scale(sigma_squared))
-    return centre, float(centre), -0.5 / float(sigma_squared)
+def _acceptance(sigma_squared: Fraction) -> _Acceptance:
+    """Checked and worked out once for each parameter: a call may draw one variable."""
+    _require_parameter(sigma_squared)
+    scale = Fraction(_proposal_scale(sigma_squared))
+    centre = sigma_squared / scale
+    return _Acceptance(scale, sigma_squared, centre, float(centre), -0.5 / float(sigma_squared))
 
 
-def _accept(stream: BitSource, magnitudes: IntArray, sigma_squared: Fraction) -> BoolArray:
+def _accept(stream: BitSource, magnitudes: IntArray, acceptance: _Acceptance) -> BoolArray:
     """Draw Bernoulli(e^(-g)) for each magnitude |Y|, exactly; shape (len(magnitudes),)."""
-    centre, near_centre, rate = _acceptance(sigma_squared)
     words = stream.uint32(len(magnitudes))
     # U lies in [words, words + 1) * 2^-32; excess is words - 2^32 e^(-g). In place: the passes are the cost.
-    excess = magnitudes - near_centre
+    excess = magnitudes - acceptance.near_centre
     excess *= excess
-    excess *= rate
+    excess *= acceptance.rate
     np.exp(excess, out=excess)
     excess *= -(2.0**_WORD)
     excess += words
     excess += 0.5
     accepted: BoolArray = excess < 0
     for index in np.flatnonzero(np.abs(excess, out=excess) < 0.5 + _MARGIN):
-        law = ExpNegative((int(magnitudes[index]) - centre) ** 2 / (2 * Fraction(sigma_squared)))
+        law = ExpNegative((int(magnitudes[index]) - acceptance.centre) ** 2 / (2 * acceptance.sigma_squared))
         word, threshold = int(words[index]), law.prefix(_WORD)
         accepted[index] = word < threshold or (word == threshold and resolve_ties(stream, law, _WORD, 1)[0])
     return accepted

@@ -27,7 +27,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dplib.arrays import FloatArray, IntArray
+from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.randomness.digits import ExpNegative, Logistic, Probability
 from dplib.randomness.integers import BernoulliTable, BitSource
 from dplib.validate import at_least, exact, require
@@ -35,6 +35,8 @@ from dplib.validate import at_least, exact, require
 MIN_SCALE, MAX_SCALE = Fraction(1, 2**100), 2**40
 _RARE = 4  # the tail is drawn where its success has probability below e^-4
 _CHUNK = 16384  # draws at a time; fits the cache. Part of the sampler format: another value gives other noise
+_FEW = 1000  # numbers that one product makes faster than a loop over their digits
+_PLACES = 1 << np.arange(62)
 
 
 def draw_discrete_laplace(stream: BitSource, scale: Fraction, size: int) -> IntArray:
@@ -87,6 +89,19 @@ def draw_geometric(stream: BitSource, scale: Fraction, size: int) -> IntArray:
     laws, tail_law = _digit_laws(scale)
     digits = laws.draw(stream, size)
     n_digits = len(digits) - 1
+    drawn = _numbers(digits[:n_digits])
+    (going_on,) = digits[-1].nonzero()
+    while len(going_on):
+        drawn[going_on] += 1 << n_digits
+        going_on = going_on[tail_law.draw(stream, len(going_on))[0]]
+    return drawn
+
+
+def _numbers(digits: BoolArray) -> IntArray:
+    """The integers of binary digits, the lowest first, shape (n_digits, size)."""
+    n_digits, size = digits.shape
+    if size < _FEW:
+        return np.asarray(_PLACES[:n_digits] @ digits)
     drawn = np.zeros(size, dtype=np.int64)
     for low in range(0, n_digits, 8):
         # Eight digits at a time, since arithmetic on bytes is the fastest.
@@ -95,10 +110,6 @@ def draw_geometric(stream: BitSource, scale: Fraction, size: int) -> IntArray:
             octet += octet
             octet |= digits[digit].view(np.uint8)
         drawn |= octet.astype(np.int64) << low
-    (going_on,) = digits[-1].nonzero()
-    while len(going_on):
-        drawn[going_on] += 1 << n_digits
-        going_on = going_on[tail_law.draw(stream, len(going_on))[0]]
     return drawn
 
 

@@ -51,12 +51,14 @@ class BernoulliTable:
         first: their first 16 digits, 0 for probability 1, shape (n_laws, 1).
         second: their next 64 digits, shape (n_laws,).
         sure: where the probability is 1, shape (n_laws,).
+        any_sure: whether it is anywhere.
     """
 
     laws: tuple[Probability, ...]
     first: npt.NDArray[np.uint16]
     second: WordArray
     sure: BoolArray
+    any_sure: bool
 
     @classmethod
     def from_laws(cls, *laws: Probability) -> Self:
@@ -70,6 +72,7 @@ class BernoulliTable:
             first=np.where(sure, 0, first).astype(np.uint16)[:, np.newaxis],
             second=np.array([prefix & _TIE_MASK for prefix in prefixes], dtype=np.uint64),
             sure=sure,
+            any_sure=bool(sure.any()),
         )
 
     def draw(self, stream: BitSource, size: int) -> BoolArray:
@@ -85,7 +88,8 @@ class BernoulliTable:
             for tie in np.flatnonzero(more == second):
                 law = self.laws[row[tie]]
                 drawn[row[tie], column[tie]] = resolve_ties(stream, law, _WORD + _TIE_WORD, 1)[0]
-        drawn[self.sure] = True
+        if self.any_sure:
+            drawn[self.sure] = True
         return drawn
 
 

@@ -3,12 +3,11 @@
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dplib.mechanisms import discrete_laplace as module
-from dplib.mechanisms.discrete_laplace import (
-    draw_discrete_laplace,
-)
+from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from tests.support.streams import ScriptedStream
 
 KEY = bytes(range(32))
@@ -76,3 +75,11 @@ def test_the_tail_starts_where_it_is_rare() -> None:
         power = 2 ** (len(module._digit_laws(scale)[0].laws) - 1)
         assert power >= 4 * scale
         assert power == 1 or power / 2 < 4 * scale
+
+
+@pytest.mark.parametrize("n_digits", [1, 8, 13, 42])
+def test_few_numbers_and_many_are_made_of_their_digits(n_digits: int) -> None:
+    digits = np.random.default_rng(n_digits).random((n_digits, module._FEW)) < 0.5
+    spelt = [sum(1 << place for place, digit in enumerate(column) if digit) for column in digits.T]
+    for size in (1, module._FEW - 1, module._FEW):
+        assert module._numbers(digits[:, :size]).tolist() == spelt[:size]
