@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -16,11 +15,7 @@ from dplib.page import drawing
 from dplib.spark.rows.inspection import Inspection
 from dplib.terminal.output import out
 from scripts import readme
-from tests.support.interpreted import interpreting, planning_once
 from tests.support.rows_in_python import count_in_python, inspect_in_python
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 README = readme.README.read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    dplib (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
@@ -41,33 +36,24 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(scope="module")
-def quick(spark: "SparkSession") -> Iterator[None]:
-    """What the commands compute is looked at elsewhere, and so are the pictures of pages."""
-    with interpreting(spark), planning_once(spark), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drawing, "one_too_many", lambda _: True)
-        yield
-
-
 def invoked(words: list[str]) -> Result:
-    """A command in this process; those that read no rows of the shop, or only show what they are, do without Spark.
+    """A command in this process, without Spark and without pictures; a rehearsal is a run of few rows.
 
-    A rehearsal is a run of few rows here. What Spark does for these commands is tested with each of them.
+    What Spark does for these commands is tested with each of them (`tests.jobs`).
     """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "one_too_many", lambda _: True)
+        count_in_python(patch)
         if words[0] == "rehearse":
-            count_in_python(patch)
             words = [*words, "--rows", "20"]
         if words[0] == "doctor":
             patch.setattr("dplib.workflow.doctor.check_spark", lambda *_: [])
         if words[0] == "inspect":
-            count_in_python(patch)
             run = "dplib.jobs.consistent_histograms.run"
             inspect_in_python(patch, run, "inspect_rows", lambda *_: Inspection([]))
         return CliRunner().invoke(app, words)
 
 
-@pytest.mark.usefixtures("quick")
 def test_every_command_runs(place: Path) -> None:
     release = ""
     assert {line.split()[0] for line in COMMANDS} >= {"example", "plan", "run", "query", "verify", "ledger", "guide"}

@@ -1,6 +1,7 @@
 """A wrong setting: one sentence that names it, the right exit code, nothing spent, nothing written."""
 
 import re
+from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -8,15 +9,17 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from dplib.errors import ConfigError
+from dplib.errors import ConfigError, DplibError
+from dplib.jobs.consistent_histograms.job import JOB as HISTOGRAMS
 from dplib.jobs.table import job_named
 from dplib.progress import SILENT
+from dplib.workflow.job import Resources
 from dplib.workflow.run import run_job
 from tests.jobs.test_items_of_a_table import stores
 from tests.jobs.test_minimum_cuts import new_contacts
 from tests.jobs.test_network_statistics import new_network
 from tests.jobs.test_range_histograms import new_visits
-from tests.support.jobs import DROP, JOB, Outcome, Shop, content, dplib, named, new_shop, refuse_spark
+from tests.support.jobs import DROP, JOB, Outcome, Shop, content, dplib, named, new_shop, refuse_spark, require_refused
 from tests.support.places import new_places
 
 DATA = Path(__file__).parents[1] / "data"
@@ -132,10 +135,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_spent(tm
     [
         ({"input__date_format": "dd/mm/yyyy"}, 2, "input.date_format"),
         ({"input__date_format": "yyyy-MM-dd'"}, 2, "input.date_format"),
-        ({"input__date_format": "nonsense"}, 2, "input.date_format"),
         ({"input__format": "papyrus"}, 2, "input.format"),
         ({"input__options": {"header": "true", "mode": "FAILFAST"}}, 2, "input.options.mode"),
-        ({"input__columns__day": "day"}, 3, "input.columns.day"),
         ({"input__columns__item": "_c1", "input__options": {}}, 3, "input.columns.day"),
         ({"input__path": "absent.csv"}, 3, "input.path"),
         ({"input__path": "shop.yaml", "input__format": "parquet", "input__options": {}}, 3, "input.path"),
@@ -143,13 +144,27 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_spent(tm
         ({"spark": {"conf": {"spark.sql.ansi.enabled": "false"}}}, 2, "spark.conf"),
     ],
 )
-def test_what_only_spark_can_tell_is_named_and_reserves_nothing(
+def test_what_only_spark_can_tell_is_named(
+    changes: dict[str, Any], code: int, name: str, tmp_path: Path, spark: object
+) -> None:
+    """Where a run opens its input, before anything is reserved: below."""
+    shop = new_shop(tmp_path).set(**changes)
+    with pytest.raises(DplibError) as refused, closing(Resources(HISTOGRAMS.prepare(shop.config), SILENT)) as resources:
+        HISTOGRAMS.stages().open_input(resources)
+    assert (named(Outcome(code, "", f"dplib: {refused.value}\n")), refused.value.exit_code) == (name, code)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "name"),
+    [
+        ({"input__date_format": "nonsense"}, 2, "input.date_format"),
+        ({"input__columns__day": "day"}, 3, "input.columns.day"),
+    ],
+)
+def test_what_spark_tells_reserves_nothing(
     changes: dict[str, Any], code: int, name: str, tmp_path: Path, spark: object
 ) -> None:
     shop = new_shop(tmp_path).set(**changes)
-    before = content(tmp_path)
-    outcome = shop.run()
-    assert outcome.code == code, outcome.err
-    assert re.fullmatch(rf"dplib: {re.escape(name)} must .+, got .+", outcome.err.splitlines()[-1]), outcome.err
-    assert content(tmp_path) == before
+    refused = require_refused(shop, code)
+    assert re.fullmatch(rf"dplib: {re.escape(name)} must .+, got .+", refused.err.splitlines()[-1]), refused.err
     assert shop.entries() == ["account"]

@@ -13,6 +13,9 @@ from typer.testing import CliRunner
 
 from dplib.cli.help_texts import EXAMPLES
 from dplib.cli.main import app
+from dplib.config.load import check
+from dplib.errors import ConfigError
+from dplib.jobs.kmeans.config import KMeansConfig
 from dplib.jobs.table import JOBS
 from dplib.page.number_text import terminal_number
 from dplib.terminal import output as cli
@@ -167,25 +170,31 @@ def test_the_plan_for_people_says_what_the_json_says(job: str, plans: tuple[dict
     assert not re.search(r"\de\+\d", shown)
 
 
-@pytest.mark.parametrize(
-    ("given", "advice"),
-    [
-        ("2", r"\(install a newer dplib, or start again from dplib example JOB\), got 2"),
-        ("null", r"\(add the line to the file; dplib example JOB shows a whole one\), got nothing"),
-        ("'1'", r"\(a whole number without quotes\), got '1'"),
-        ("true", r"\(a whole number without quotes\), got True"),
-        ("0", r"\(a whole number without quotes\), got 0"),
-    ],
-)
-def test_another_version_of_settings_says_what_to_do(given: str, advice: str, job: str, tmp_path: Path) -> None:
-    path = tmp_path / "my.yaml"
+VERSIONS = [
+    (2, r"\(install a newer dplib, or start again from dplib example JOB\), got 2"),
+    (None, r"\(add the line to the file; dplib example JOB shows a whole one\), got nothing"),
+    ("1", r"\(a whole number without quotes\), got '1'"),
+    (True, r"\(a whole number without quotes\), got True"),
+    (0, r"\(a whole number without quotes\), got 0"),
+]
+
+
+@pytest.mark.parametrize(("given", "advice"), VERSIONS)
+def test_another_version_of_settings_says_what_to_do(given: object, advice: str) -> None:
     # A setting of the other version must not be what is complained about.
-    text = dplib("example", job).out.replace("config_version: 1", f"config_version: {given}\nunknown_here: 1")
+    with pytest.raises(ConfigError) as refused:
+        check(KMeansConfig, {"config_version": given, "unknown_here": 1})
+    sentence = rf"config_version must be 1, the version of settings that dplib \S+ reads {advice}"
+    assert re.fullmatch(sentence, str(refused.value))
+
+
+def test_another_version_is_refused_by_every_job(job: str, tmp_path: Path) -> None:
+    path = tmp_path / "my.yaml"
+    text = dplib("example", job).out.replace("config_version: 1", "config_version: 2\nunknown_here: 1")
     path.write_text(text, encoding="utf-8")
     for command in ("plan", "run"):
         outcome = dplib(command, job, "--config", str(path))
-        sentence = rf"dplib: config_version must be 1, the version of settings that dplib \S+ reads {advice}\n"
-        assert (outcome.code, bool(re.fullmatch(sentence, outcome.err))) == (2, True), outcome.err
+        assert (outcome.code, named(outcome)) == (2, "config_version"), outcome.err
 
 
 def json_lines(outcome: Outcome) -> list[dict[str, Any]]:

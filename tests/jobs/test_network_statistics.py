@@ -204,7 +204,9 @@ def test_the_budget_is_split_exactly_by_weight() -> None:
     assert float(total) == pytest.approx(0.3, rel=1e-12)
 
 
-def test_rehearse_meets_what_it_predicts(tmp_path: Path) -> None:
+def test_rehearse_meets_what_it_predicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rehearsal is a run, whose edges are read without Spark here."""
+    edges_in_python(monkeypatch)
     network = new_network(tmp_path, graph__vertices={"count": 400}, graph__statistics={"degree_histogram": 1})
     found = network.command("rehearse", "--rows", "1500", "--seed", "3")
     assert found.code == 0, found.err
