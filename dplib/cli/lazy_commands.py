@@ -14,7 +14,7 @@ from typer._click.core import Command, Context  # what typer.core itself takes a
 from typer.core import TyperCommand, TyperGroup
 
 from dplib.cli.help_texts import SUMMARIES, example_of
-from dplib.terminal.own_process import leave_pandas_out
+from dplib.terminal.own_process import leave_pandas_out, leave_tools_out
 
 _PACKAGE = "dplib.cli.commands"
 _USE_ARROW = frozenset({"plan", "query", "run", "verify"})
@@ -71,6 +71,7 @@ def _command(name: str) -> Command:
     """Made once in a process, which takes longer than many a command: readers of its options come with it."""
     if name in _USE_ARROW:
         leave_pandas_out()
+        leave_tools_out()
     members: dict[str, object] = vars(import_module(f"{_PACKAGE}.{name}"))
     found = members[name]
     if isinstance(found, typer.Typer):

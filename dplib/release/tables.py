@@ -17,7 +17,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
@@ -27,6 +26,8 @@ from dplib.validate import one_of, require
 Column: TypeAlias = npt.NDArray[Any] | Sequence[str] | pa.Array
 Filter: TypeAlias = tuple[str, str, Any]
 
+FEW_ROWS = 1 << 17
+"""Rows of a table that are all read sooner than some of them are looked for."""
 _ROW_GROUP = 1 << 20
 _FEW_FILES = 8
 _FORMULA = frozenset("=+-@'\t\r\uff1d\uff0b\uff0d\uff20")
@@ -79,7 +80,11 @@ def write_table(
 
 
 def read_table(
-    directory: Path, columns: Sequence[str] | None = None, where: Sequence[Filter] = (), blocks: Sequence[str] = ()
+    directory: Path,
+    columns: Sequence[str] | None = None,
+    where: Sequence[Filter] = (),
+    blocks: Sequence[str] = (),
+    few: int = 0,
 ) -> pa.Table:
     """Read a table back: blocks in the order of their names, rows in the order they were written in.
 
@@ -88,6 +93,7 @@ def read_table(
         columns: the columns wanted, all if None.
         where: conditions (column, one of == != < <= > >= in, value) that must all hold.
         blocks: names of the blocks to read, all if empty.
+        few: a table of at most so many rows comes whole: its caller keeps the rows that it wants, as of any other.
 
     Raises:
         IntegrityError: if a file is missing or cannot be read.
@@ -98,13 +104,13 @@ def read_table(
         raise IntegrityError(f"table {directory.name} must have its files in {directory.parent}, got none or too few")
     wanted = [*(columns or ()), *(name for name, _, _ in where)]
     try:
-        if len(paths) <= _FEW_FILES and not where:
-            table = pa.concat_tables([_read_file(path, wanted) for path in paths])
+        if len(paths) <= _FEW_FILES and (not where or _n_rows(paths) <= few):
+            table = pa.concat_tables([_read_file(path, list(columns or ())) for path in paths])
             # A file gives its columns in its own order.
-            table = table if columns is None else table.select(wanted)
+            table = table if columns is None else table.select(list(columns))
         else:
             # Imported here: it loads pandas, which costs every Python worker of Spark half a second and no worker reads
-            # tables. It serves many files; a few it takes three times as long.
+            # tables. It serves many files; a few it takes three times as long, and most questions do without.
             import pyarrow.dataset as pa_dataset
 
             source = pa_dataset.dataset([str(path) for path in paths], format="parquet")
@@ -113,6 +119,10 @@ def read_table(
     except (pa.ArrowInvalid, pa.ArrowTypeError, OSError):
         raise IntegrityError(f"table {directory.name} in {directory.parent} must hold sound Parquet files") from None
     return table.unify_dictionaries().combine_chunks()
+
+
+def _n_rows(paths: Sequence[Path]) -> int:
+    return sum(pa_parquet.read_metadata(path).num_rows for path in paths)
 
 
 def _read_file(path: Path, wanted: list[str]) -> pa.Table:
@@ -153,6 +163,9 @@ def _column(name: str, values: Column) -> Any:
 
 def _texts(values: Any) -> Any:
     """Dictionary of the texts that occur, sorted: other orders or spare entries would show in the bytes."""
+    # Imported where it is needed: it makes hundreds of functions, and reading has a use for none.
+    import pyarrow.compute as pc
+
     require(values.null_count == 0, "texts", "all be given", "a missing one")
     codes, words = values.indices.to_numpy(zero_copy_only=False), values.dictionary.cast(pa.string())
     used = np.flatnonzero(np.bincount(codes, minlength=len(words)))

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from importlib.util import LazyLoader, find_spec, module_from_spec
 from types import ModuleType
 
 ours = False
@@ -32,3 +33,19 @@ def leave_pandas_out() -> None:
         pa.array([0])
     finally:
         sys.meta_path.remove(finder)
+
+
+def leave_tools_out() -> None:
+    """Let two parts of numpy, its reader of Fortran and its help for tests, be loaded where something uses them.
+
+    scipy names all parts of numpy when it is loaded, of which these two take as long as its matrices.
+    """
+    if not ours:
+        return
+    for name in ("numpy.f2py", "numpy.testing"):
+        found = None if name in sys.modules else find_spec(name)
+        if found is not None and found.loader is not None:
+            found.loader = LazyLoader(found.loader)
+            sys.modules[name] = module = module_from_spec(found)
+            found.loader.exec_module(module)
+            setattr(sys.modules["numpy"], name.partition(".")[2], module)

@@ -23,7 +23,7 @@ from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED
 from dplib.privacy.noise_quantile import half_widths
 from dplib.release.manifest import STREAM, Manifest, public_design
 from dplib.release.question import Question
-from dplib.release.tables import Filter, read_table
+from dplib.release.tables import FEW_ROWS, Filter, read_table
 from dplib.trees.calendar import period_edges
 from dplib.validate import require
 
@@ -170,11 +170,12 @@ def sums_of(
     # Naming nearly all would take longer than reading them.
     few = 2 * len(series) < len(design.series)
     named: list[Filter] = [("item", "in", [design.series[number] for number in series])] if few else []
-    rows = read_table(table, ["item", "node", column], [*named, ("node", "in", nodes.tolist())])
-    items, values = rows.column("item").combine_chunks(), rows.column(column).to_numpy()
-    at = items.indices.to_numpy(zero_copy_only=False), np.searchsorted(nodes, rows.column("node").to_numpy())
+    rows = read_table(table, ["item", "node", column], [*named, ("node", "in", nodes.tolist())], few=FEW_ROWS)
+    items, values, node = rows.column("item").combine_chunks(), *(rows.column(n).to_numpy() for n in (column, "node"))
+    own = np.flatnonzero(np.isin(node, nodes))
+    at = items.indices.to_numpy(zero_copy_only=False)[own], np.searchsorted(nodes, node[own])
     cells = np.zeros((len(items.dictionary), len(nodes)), values.dtype)  # integers stay integers
-    cells[at] = values
+    cells[at] = values[own]
     code = {name: number for number, name in enumerate(items.dictionary.to_pylist())}
     add_up = sum if np.issubdtype(values.dtype, np.integer) else math.fsum
     parts = [[code.get(design.series[number]) for number in each.series.tolist()] for each in wanted]

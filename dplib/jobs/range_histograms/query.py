@@ -22,7 +22,7 @@ from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, Tables, rea
 from dplib.privacy.noise_quantile import half_widths
 from dplib.release.manifest import Manifest, public_design
 from dplib.release.question import Question
-from dplib.release.tables import Filter, read_table
+from dplib.release.tables import FEW_ROWS, Filter, read_table
 from dplib.validate import did_you_mean, require
 
 MAX_LAWS = 1000
@@ -170,12 +170,13 @@ def _sums(
 def _cells(
     tables: Tables, table: str, key: str, column: str, keys: IntArray, groups: Sequence[str]
 ) -> npt.NDArray[Any]:
-    """A column by key and group, shape (n_keys, n_groups); 0 of other groups."""
+    """A column by key and group, shape (n_keys, n_groups); other groups may have 0."""
     where: list[Filter] = [("group", "in", groups), (key, "in", keys.tolist())]
-    rows = read_table(tables.directory / table, ["group", key, column], where)
-    values = rows.column(column).to_numpy()
+    rows = read_table(tables.directory / table, ["group", key, column], where, few=FEW_ROWS)
+    values, number = rows.column(column).to_numpy(), rows.column(key).to_numpy()
+    own = np.flatnonzero(np.isin(number, keys))
     cells = np.zeros((len(keys), len(tables.design.series)), values.dtype)  # integers stay integers
-    cells[np.searchsorted(keys, rows.column(key).to_numpy()), tables.group_numbers(rows)] = values
+    cells[np.searchsorted(keys, number[own]), tables.group_numbers(rows)[own]] = values[own]
     return cells
 
 

@@ -18,6 +18,7 @@ from dplib.privacy.noise_quantile import DrawLaw, factor95
 from dplib.reading.combined import _mean
 from dplib.reading.release import Release, open_release
 from dplib.release.question import Question
+from dplib.release.tables import read_table
 from tests.support.dense_histograms import DenseHistograms
 from tests.support.every_job import JOBS
 from tests.support.stored_releases import STORED
@@ -77,6 +78,31 @@ def test_parts_add_up_to_the_whole_and_the_table_says_the_same(releases: dict[st
         assert asked.to_numpy() == pytest.approx(table[name].to_numpy())
     bins = releases["range-histograms"].query("north", by="bin")
     assert bins["published"].sum() == releases["range-histograms"].query("north")["published"][0]
+
+
+@pytest.mark.parametrize(
+    ("job", "names", "asked"),
+    [
+        ("consistent-histograms", ["tea"], {"start": "2024-01-02", "by": "day"}),
+        ("consistent-histograms", ["milk", "tea"], {"end": "2024-01-03", "sum": True}),
+        ("range-histograms", ["north"], {"by": "bin"}),
+    ],
+)
+def test_answers_are_the_same_of_a_table_read_whole_and_of_its_rows_alone(
+    job: str, names: list[str], asked: dict[str, Any], releases: dict[str, Release], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, rows = f"dplib.jobs.{job.replace('-', '_')}.query", list[int]()
+
+    def read(*given: Any, **more: Any) -> Any:
+        table = read_table(*given, **more)
+        rows.append(table.num_rows)
+        return table
+
+    monkeypatch.setattr(f"{module}.read_table", read)
+    whole = releases[job].query(names, **asked)
+    monkeypatch.setattr(f"{module}.FEW_ROWS", 0)
+    pd.testing.assert_frame_equal(releases[job].query(names, **asked), whole)
+    assert sum(rows[: len(rows) // 2]) > sum(rows[len(rows) // 2 :]) > 0
 
 
 def _on_counts(release: Release, truth: np.ndarray, noise: np.ndarray, patch: pytest.MonkeyPatch) -> Release:

@@ -97,6 +97,13 @@ def test_reading_picks_columns_rows_and_blocks(tmp_path: Path) -> None:
         assert sorted(found.column("count").to_pylist()) == expected
 
 
+def test_a_short_table_comes_whole_to_a_caller_who_keeps_its_rows(tmp_path: Path) -> None:
+    write_table(tmp_path, "top", columns(), ["item", "day"])
+    for few, expected in ((5, [1, 3, 2, 5, 4]), (4, [3])):
+        found = read_table(tmp_path, ["count", "item"], [("count", "==", 3)], few=few)
+        assert (found.column_names, found.column("count").to_pylist()) == (["count", "item"], expected)
+
+
 def test_empty_block_keeps_its_types(tmp_path: Path) -> None:
     nothing = {"item": np.array([], dtype=str), "count": np.array([], dtype=np.int64)}
     write_table(tmp_path, "empty", nothing, ["item"])
