@@ -74,8 +74,8 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], Callable[[bytes], bytes]]] = {
     "checksums.parquet": (lambda: written("parquet", compression="none", write_page_checksum=True), flipped),
     ORC: (lambda: written("orc", compression="zlib"), with_a_hole),
 }
-SLOW = {"b.csv.gz": pytest.mark.slow}
-"""Another damage to what is packed as another file is."""
+SLOW = dict.fromkeys(("b.csv.gz", "a.csv.bz2"), pytest.mark.slow)
+"""Another damage to what is packed as another file is, and a third packing: what Spark says of each comes one way."""
 
 
 COUNTING = "input must hold files and columns that Spark can read, got "

@@ -1,6 +1,5 @@
-"""Capitals and spaces that make no difference, from rows to releases of three jobs."""
+"""Capitals and spaces that make no difference, from rows to counts of three jobs."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from dplib.jobs.consistent_histograms.job import JOB
 from dplib.spark.rows.bins import BIN_RULES, judge_values
 from dplib.spark.rows.inspect import inspect_values
 from dplib.spark.rows.keys import judge_keys, open_keys
-from tests.support.jobs import dplib, new_shop, refuse_spark, require_refused
+from tests.jobs.test_other_item import counted
+from tests.support.jobs import new_shop, refuse_spark, require_refused
 
 ROWS = [
     ("2024-01-01", "BREAD", "2", "a"),
@@ -24,12 +24,9 @@ ROWS = [
 DOMAIN = {"items": ["Bread", "Créme Brûlée"], "first_day": "2024-01-01", "last_day": "2024-01-14"}
 
 
-@pytest.mark.usefixtures("spark")
-def test_items_are_counted_whatever_their_capitals(tmp_path: Path) -> None:
-    shop = new_shop(tmp_path / "shop", ROWS, budget="100000").set(domain=DOMAIN, constraints=[])
-    shop.set(privacy__budget={"epsilon": 900}, input__fold=["spaces", "case"])
-    found = json.loads(dplib("query", str(shop.run("--yes").release), "--json").out)
-    assert {each["item"]: each["published"] for each in found} == {"Bread": 2, "Créme Brûlée": 4}
+def test_items_are_counted_whatever_their_capitals(tmp_path: Path, spark: SparkSession) -> None:
+    shop = new_shop(tmp_path / "shop", ROWS).set(domain=DOMAIN, constraints=[], input__fold=["spaces", "case"])
+    assert counted(spark, shop) == {"Bread": 2, "Créme Brûlée": 4}
     keys = [JOB.prepare(shop.set(input__fold=fold).config).key.settings_hash for fold in (["case", "spaces"], ["case"])]
     shop.set(input__fold=["spaces", "case"])
     assert [key == JOB.prepare(shop.config).key.settings_hash for key in keys] == [True, False]
