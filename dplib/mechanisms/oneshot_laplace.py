@@ -26,6 +26,7 @@ References:
 """
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -111,7 +112,7 @@ def _smallest_in_cell(stream: BitSource, negative: BoolArray, wanted: int, fine:
     width = Fraction(1)
     while wanted < len(contested):
         width /= 2
-        digit = BernoulliTable.from_laws(Logistic(width / fine)).draw(stream, len(contested))[0]
+        digit = _further_digit(width / fine).draw(stream, len(contested))[0]
         # A digit 1 makes a positive noise larger and a negative one smaller.
         larger = digit ^ negative[contested]
         smaller = contested[~larger]
@@ -122,3 +123,9 @@ def _smallest_in_cell(stream: BitSource, negative: BoolArray, wanted: int, fine:
             wanted -= len(smaller)
             contested = contested[larger]
     return np.concatenate([*won, contested])
+
+
+@lru_cache(maxsize=256)
+def _further_digit(rate: Fraction) -> BernoulliTable:
+    """Kept, since the draws of one scale ask for the same digits."""
+    return BernoulliTable.from_laws(Logistic(rate))

@@ -42,19 +42,30 @@ def graph_of(*edges: tuple[int, int, int]) -> Graph:
     return canonical(N, *np.array(edges, dtype=np.int64).reshape(-1, 3).T)
 
 
-def log_mass(design: Design, graph: Graph, stored: StoredReleases) -> float:
-    """Log of the mass of a release given the graph, up to a constant, under the design's own claim."""
+Exact = dict[str, FloatArray]
+
+
+def exact_numbers(design: Design, graph: Graph) -> Exact:
+    """What a design measures of a graph; of `top_cuts` the values of all cuts."""
+    pairs = {(int(u), int(v)): int(w) for u, v, w in zip(graph.source, graph.target, graph.weight, strict=True)}
+    found: Exact = {}
+    for name in (each.release for each in design.measurements):
+        if name == "synthetic_graph":
+            found[name] = np.array([pairs.get(pair, 0) for pair in combinations(range(N), 2)], dtype=np.float64)
+        elif name == "top_cuts":
+            found[name] = every_cut(graph).astype(np.float64)
+        else:
+            found[name] = np.array([true_number(design, graph, name)], dtype=np.float64)
+    return found
+
+
+def log_mass(design: Design, exact_of: Exact, stored: StoredReleases) -> float:
+    """Log of the mass of a release given what is true, up to a constant, under the design's own claim."""
     total = 0.0
     for each in design.measurements:
-        name, noisy = each.release, stored.noisy.get(each.release)
-        exact: FloatArray | int
-        if name == "synthetic_graph":
-            weights = {
-                (int(u), int(v)): int(w) for u, v, w in zip(graph.source, graph.target, graph.weight, strict=True)
-            }
-            exact = np.array([weights.get(pair, 0) for pair in combinations(range(N), 2)], dtype=np.float64)
-        elif name == "top_cuts":
-            losses, every = every_cut(graph).astype(np.float64), numbered_sides(np.arange(1, 2 ** (N - 1)), N)
+        name, noisy, exact = each.release, stored.noisy.get(each.release), exact_of[each.release]
+        if name == "top_cuts":
+            losses, every = exact, numbered_sides(np.arange(1, 2 ** (N - 1)), N)
             places = [int(np.flatnonzero((every == side).all(axis=1))[0]) for side in stored.chosen[name]]
             assert isinstance(each.choice, Peeling)
             rate = float(each.choice.draw_epsilon) / design.weight_cap
@@ -63,8 +74,6 @@ def log_mass(design: Design, graph: Graph, stored: StoredReleases) -> float:
                 total += -rate * losses[place] - float(np.log(np.exp(-rate * losses[left]).sum()))
                 left[place] = False
             exact = losses[places]
-        else:
-            exact = true_number(design, graph, name)
         if noisy is not None:
             assert each.noise is not None
             total -= float(np.abs(noisy - exact).sum() / each.noise.parameter)
@@ -73,10 +82,10 @@ def log_mass(design: Design, graph: Graph, stored: StoredReleases) -> float:
 
 def empirical_epsilon(used: Design, one: Graph, other: Graph, trials: int = TRIALS) -> float:
     """Lower bound of the epsilon of what a design draws, whatever it claims, from log-likelihood ratios."""
-    scores = []
+    scores, exact = [], [exact_numbers(used, graph) for graph in (one, other)]
     for name, graph in (("one", one), ("other", other)):
         found = [drawn(used, graph, derive_key(KEY, name, trial)) for trial in range(trials)]
-        scores.append(np.array([log_mass(used, one, each) - log_mass(used, other, each) for each in found]))
+        scores.append(np.array([log_mass(used, exact[0], each) - log_mass(used, exact[1], each) for each in found]))
     return epsilon_between(*scores, error=1e-4)
 
 

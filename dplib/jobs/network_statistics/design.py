@@ -27,6 +27,7 @@ Notation: n declared vertices, D the degree bound.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ class Design:
         """The measurement of a statistic; None where it is not measured."""
         return next((each for each in self.measurements if each.statistic is statistic), None)
 
-    @property
+    @cached_property
     def degree_protocol(self) -> DegreeProtocol:
         """What vertices agree on before they report degrees, in the local model."""
         (epsilon,) = (each.epsilon for each in self.measurements if each.statistic is Statistic.DEGREE_SEQUENCE)

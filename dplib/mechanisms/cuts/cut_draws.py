@@ -21,6 +21,7 @@ References: von Neumann: Various techniques used in connection with random digit
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -148,8 +149,8 @@ class WeighedCuts(Generic[E]):
                 words = self.entries.packed(entry)
                 if words is None:
                     continue
-                law = ScaledExponential(*entry.chance, self.rate * (entry.value - self.least))
-                if BernoulliTable.from_laws(law).draw(stream, 1)[0, 0]:
+                kept_by = _acceptance(*entry.chance, self.rate * (entry.value - self.least))
+                if kept_by.draw(stream, 1)[0, 0]:
                     kept[number] = entry.value, words
         return [each for each in kept if each is not None]
 
@@ -178,6 +179,12 @@ class ScaledExponential(Probability):
             if low == high:
                 return low
             more *= 2
+
+
+@lru_cache(maxsize=4096)
+def _acceptance(numerator: int, denominator: int, x: Fraction) -> BernoulliTable:
+    """Kept, since the cuts near the minimum are proposed again and again."""
+    return BernoulliTable.from_laws(ScaledExponential(numerator, denominator, x))
 
 
 def decay_table(rate: Fraction, reach: int, n_positions: int) -> tuple[IntArray, int, int]:

@@ -21,6 +21,7 @@ References:
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class DegreeProtocol:
         """How many reports count a relationship."""
         return 2 if self.counting is Counting.BOTH_ENDS else 1
 
-    @property
+    @cached_property
     def scale(self) -> Fraction:
         """Scale of each user's noise."""
         return self.counted / Fraction(self.epsilon)
