@@ -25,9 +25,9 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
-import scipy
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.consistency.bounded_search import least
 from dplib.privacy.noise import Law
 
 Objective = Callable[[FloatArray], FloatArray]
@@ -81,11 +81,8 @@ def best_shares(
         start = np.zeros(len(kept))
         if len(kept) == 1:
             return float(values(start)), shares_of(start)
-        bounds, options = [(-_SPAN, _SPAN)] * len(kept), {"ftol": 1e-13}
-        found = scipy.optimize.minimize(  # type: ignore[call-overload]
-            partial(_with_gradient, values), start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
-        )
-        return float(found.fun), shares_of(found.x)
+        found, at = least(partial(_with_gradient, values), start, _SPAN, 1e-13)
+        return found, shares_of(at)
 
     rounded = on_grid(_best_of_sets(lambda kept: search(kept, screen or objective), n, law, most)[1])
     # What falls off the grid was worth next to nothing; what is left is divided anew.

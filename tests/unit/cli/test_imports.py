@@ -26,12 +26,10 @@ LOADED = {
     "ledger show": {"numpy", "sqlalchemy"},
     "query RELEASE": NUMBERS,
     "verify RELEASE": {*NUMBERS, "sqlalchemy"},
-    # It looks for the best shares, to compare, and tries to write a release.
+    # It tries to write a release.
     "plan consistent-histograms --config shop.yaml": {
         *NUMBERS,
         "pyarrow.compute",
-        "scipy.optimize",
-        "scipy.special",
         "sqlalchemy",
     },
 }
