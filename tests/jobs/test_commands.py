@@ -164,8 +164,9 @@ def test_report_shows_where_the_page_is(release: Path, tmp_path: Path) -> None:
     assert refused.err.startswith("dplib: --to must ")
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("rows_in_python")
 def test_rehearsal_meets_the_predicted_errors_and_touches_nothing(shop: Shop) -> None:
+    """A rehearsal is a run, whose rows are counted without Spark here."""
     before = content(shop.folder)
     found = shop.command("rehearse", "--rows-per-day", "20")
     assert found.code == 0, found.err

@@ -121,33 +121,43 @@ def test_inspect_counts_what_each_rule_drops(visits: Visits) -> None:
     assert rows["group is declared"] == ["6", "2"]
 
 
-def test_days_and_categories(tmp_path: Path, spark: SparkSession) -> None:
-    days = {"days": {"first": "2024-01-01", "last": "2024-01-10", "days_per_bin": 3}, "groups": SITES}
-    visits = new_visits(tmp_path, histogram=days, **EXACT).rows(
-        [("2024-01-01", "north", "a"), ("2024-01-10", "north", "b"), ("2024-01-11", "north", "c"), ("x", "south", "d")]
-    )
-    release = visits.run().release
-    assert published(release).tolist() == [[1, 0, 0, 1], [0, 0, 0, 0]]
-    answer = json.loads(
-        dplib("query", str(release), "--group", "north", "--from", "2024-01-04", "--to", "2024-01-10", "--json").out
-    )[0]
-    assert (answer["published"], answer["range"]) == (1, "2024-01-04 to 2024-01-10")
-    refused = dplib("query", str(release), "--from", "2024-01-02")
-    assert (refused.code, refused.err.split(" must")[0]) == (2, "dplib: --from")
-    # Without groups there is one histogram, of all.
-    visits.set(histogram={"categories": ["mild", "severe"]}, input__columns__group=DROP)
-    visits.rows([("severe", "south", "a"), (" mild", "", "b"), ("dead", "south", "c")])
+def counted(spark: SparkSession, visits: Visits) -> list[list[int]]:
+    """What a run counts without caps, by group and bin."""
     prepared = job_named(JOB).prepare(visits.config)
     source, bins = prepared.source(HistogramInput), cast(Design, prepared.design).bins
     rows = bin_rows(open_values(spark, source, bins.row_domain, prepared.base), source, bins.row_domain)
-    assert count_cells(rows, 1, 2).tolist() == [[1, 1]]
-    assert bins.groups == ("all",)
+    found: list[list[int]] = count_cells(rows, len(bins.groups), bins.n_bins).tolist()
+    return found
+
+
+def test_days_and_categories(tmp_path: Path, spark: SparkSession) -> None:
+    days = {"days": {"first": "2024-01-01", "last": "2024-01-10", "days_per_bin": 3}, "groups": SITES}
+    visits = new_visits(tmp_path, histogram=days).rows(
+        [("2024-01-01", "north", "a"), ("2024-01-10", "north", "b"), ("2024-01-11", "north", "c"), ("x", "south", "d")]
+    )
+    assert counted(spark, visits) == [[1, 0, 0, 1], [0, 0, 0, 0]]
+    # Without groups there is one histogram, of all.
+    visits.set(histogram={"categories": ["mild", "severe"]}, input__columns__group=DROP)
+    visits.rows([("severe", "south", "a"), (" mild", "", "b"), ("dead", "south", "c")])
+    assert counted(spark, visits) == [[1, 1]]
+    assert cast(Design, job_named(JOB).prepare(visits.config).design).bins.groups == ("all",)
+
+
+def test_questions_of_days(tmp_path: Path) -> None:
+    days = {"days": {"first": "2024-01-01", "last": "2024-01-10", "days_per_bin": 3}, "groups": SITES}
+    release = made_release(new_visits(tmp_path, histogram=days, **EXACT), measure_counts_of)
+    asked = ("--group", "north", "--from", "2024-01-04", "--to", "2024-01-10", "--json")
+    (answer,) = json.loads(dplib("query", str(release), *asked).out)
+    own = np.resize(COUNTS, (2, 4))[0, 1:].sum()
+    assert (answer["published"], answer["range"]) == (own, "2024-01-04 to 2024-01-10")
+    refused = dplib("query", str(release), "--from", "2024-01-02")
+    assert (refused.code, refused.err.split(" must")[0]) == (2, "dplib: --from")
 
 
 def measure_counts_of(design: Design, keys: RunKeys, folder: Path) -> MeasurementKeys:
     """What a run stores of `COUNTS`."""
     write_strategy(folder, design)
-    return measure_on_driver(design, COUNTS, keys, folder)
+    return measure_on_driver(design, np.resize(COUNTS, (len(design.bins.groups), design.bins.n_bins)), keys, folder)
 
 
 METHODS: list[dict[str, Any]] = [
@@ -264,20 +274,20 @@ def test_rehearse_meets_what_it_predicts(visits: Visits) -> None:
     assert visits.spent() == 0
 
 
-@pytest.mark.usefixtures("spark")
 def test_groups_of_a_table_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From rows to answers: totals are measured, published and answered, and the release verifies."""
+    """From counts to answers: totals are measured, published and answered, and the release verifies."""
     groups = {"file": "sites.csv", "columns": ["site"], "attributes": ["region"]}
     histogram = {"histogram__groups": groups, "histogram__groupings": [["region"], []]}
     more = {"queries": ["bin", "total"], "tree": "auto", "privacy__budget": {"epsilon": 60}}
     visits = new_visits(tmp_path, **histogram, **more, measure={"shares": [1, 1, 1]})
     visits.set(histogram__edges__width=5)
     (tmp_path / "sites.csv").write_text("site,region\nnorth,hills\nsouth,hills\neast,coast\n", encoding="utf-8")
+    measure_counts(monkeypatch)
     release = visits.run().release
     table = read_table(release / "published").to_pandas().pivot(index="group", columns="bin", values="count")
     assert (table.loc["region=hills"] == table.loc["north"] + table.loc["south"]).all()
     assert (table.loc["grand total"] == table.loc["region=hills"] + table.loc["region=coast"]).all()
-    assert table.loc["grand total"].sum() == pytest.approx(len(ROWS), abs=2)
+    assert table.loc["grand total"].sum() == pytest.approx(np.resize(COUNTS, (3, 4)).sum(), abs=2)
     manifest = json.loads((release / "manifest.json").read_text())
     spent = ["range counts, groups", "range counts, by region", "range counts, grand total"]
     assert [each["statistic"] for each in manifest["mechanisms"]] == spent
@@ -288,7 +298,6 @@ def test_groups_of_a_table_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert one["estimate"] == pytest.approx(both["estimate"], abs=1e-6)
     assert one["std_error"] == pytest.approx(both["std_error"], rel=1e-9)
     assert "region=hills" in (release / "report.html").read_text(encoding="utf-8")
-    measure_counts(monkeypatch)
     assert "by region" in visits.command("rehearse", "--rows", "20").out
 
 
