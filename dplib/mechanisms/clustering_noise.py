@@ -19,6 +19,7 @@ References:
 import hmac
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -61,5 +62,9 @@ class KeyedNoise:
     ) -> KeyedStream:
         require(values.dtype == np.int64, "values", "be 64-bit integers", values.dtype)
         content = np.ascontiguousarray(values, dtype="<i8").tobytes()
-        digest = hmac.digest(derive_key(self.key, "clustering digest"), content, "sha256")
+        digest = hmac.digest(self._digest_key, content, "sha256")
         return KeyedStream(self.key, "clustering", mechanism, str(parameter), digest, *labels)
+
+    @cached_property
+    def _digest_key(self) -> Key:
+        return derive_key(self.key, "clustering digest")

@@ -21,8 +21,7 @@ import numpy.typing as npt
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.alternating import ACCELERATED, PLAIN
 from dplib.consistency.integers.publication import plan_publication, publish_tables
-from dplib.consistency.matrix_free import MAX_ROUNDS, TOL
-from dplib.consistency.problem import Solution, SolverOptions
+from dplib.consistency.problem import Solution
 from dplib.jobs.consistent_histograms.block_rounds import (
     AlternatingStepper,
     GroupProgress,
@@ -31,7 +30,7 @@ from dplib.jobs.consistent_histograms.block_rounds import (
 )
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes
 from dplib.jobs.consistent_histograms.block_solvers import ExactPasses, exact_passes, series_groups, solve_top
-from dplib.jobs.consistent_histograms.block_sweeps import SweepStepper, sweep_blocks
+from dplib.jobs.consistent_histograms.block_sweeps import SweepStepper, sweep_blocks, sweep_to_the_end
 from dplib.jobs.consistent_histograms.block_tables import BlockDivision, BlockErrors, block_divisions
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
@@ -41,7 +40,7 @@ from dplib.jobs.consistent_histograms.nearest_table import nearest_in_blocks
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.jobs.consistent_histograms.tables import Tables, block_nodes
 from dplib.jobs.consistent_histograms.work_blocks import StoredBlocks, in_work_blocks
-from dplib.progress import SILENT, Progress
+from dplib.progress import Progress
 from dplib.spark.engine.blocks import (
     Block,
     DataFrame,
@@ -117,7 +116,7 @@ def _exact(
     stepper = SweepStepper(RoundBlocks.of(design, shapes, free))
     rounds = BlockRounds(laid_out, stepper)
     stack.callback(rounds.close)
-    ends = sweep_blocks(rounds, stepper, design, top, SolverOptions(0.0, MAX_ROUNDS), SILENT, TOL**2)
+    ends = sweep_to_the_end(rounds, stepper, design, top)
     for group, end in zip(stepper.blocks.groups, ends, strict=True):
         values[:, group.series] = end.top
     estimated = rounds.mapped(partial(_estimate_rest, stepper.blocks, solvers, roots), ["values"])

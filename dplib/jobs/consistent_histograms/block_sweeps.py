@@ -19,6 +19,7 @@ import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.consistency.lblue import equation_maps
+from dplib.consistency.matrix_free import MAX_ROUNDS, TOL
 from dplib.consistency.problem import SolverOptions
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import downward, upward
@@ -33,10 +34,10 @@ from dplib.jobs.consistent_histograms.block_rounds import (
 )
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.round_groups import RoundGroup
-from dplib.progress import Progress
+from dplib.progress import SILENT, Progress
 from dplib.projection.alternating import Map, sweep
 from dplib.spark.engine.blocks import Block
-from dplib.spark.engine.rounds import BlockRounds
+from dplib.spark.engine.rounds import Rounds
 
 
 class Start(NamedTuple):
@@ -265,7 +266,7 @@ ROUNDING = 1e-30
 
 
 def sweep_blocks(
-    rounds: BlockRounds,
+    rounds: Rounds,
     stepper: SweepStepper,
     design: Design,
     top: FloatArray,
@@ -318,3 +319,12 @@ def sweep_blocks(
             raise SolverError("constraints", f"let conjugate gradients end within {options.max_rounds} rounds")
         state.top = state.top[: state.n_top]
     return states
+
+
+def sweep_to_the_end(rounds: Rounds, stepper: SweepStepper, design: Design, top: FloatArray) -> list[SweepProgress]:
+    """Run conjugate gradients as far as the matrix-free solver in one process; arguments as of `sweep_blocks`.
+
+    Raises:
+        SolverError: if they do not get there.
+    """
+    return sweep_blocks(rounds, stepper, design, top, SolverOptions(0.0, MAX_ROUNDS), SILENT, TOL**2)
