@@ -12,14 +12,25 @@ from sqlalchemy import Connection, Engine, select
 
 from dplib.errors import IntegrityError
 from dplib.ledger import leases
-from dplib.ledger.audit import audit_entries, replay_sound
+from dplib.ledger.audit import audit_entries, replay_account
 from dplib.ledger.chain import Entry, Finding
 from dplib.ledger.errors import database_errors
 from dplib.ledger.replay import LedgerState
 from dplib.ledger.repricing import Pricing, forged
 from dplib.ledger.runs import RunState
-from dplib.ledger.schema import connect, entries, head, public_address, transaction
-from dplib.ledger.writer import Clock, Writer, read_entries, replayed, require_in_use, utc_now
+from dplib.ledger.schema import connect, head, public_address, transaction
+from dplib.ledger.writer import (
+    Clock,
+    Writer,
+    entries_of,
+    read_entries,
+    read_tip,
+    replayed,
+    require_in_use,
+    utc_now,
+)
+
+_LOCK = select(head.c.id).with_for_update()
 
 
 class Book:
@@ -44,11 +55,7 @@ class Book:
             ConfigError: if there is no ledger, or none of this version, at the address, or it was moved.
             DplibError: if the server cannot be reached.
         """
-        opened = cls(connect(url, create), clock)
-        if not even_closed:
-            with opened.transaction(write=False) as connection:
-                require_in_use(connection, connection.execute(select(head.c.sequence)).scalar_one())
-        return opened
+        return cls(connect(url, create, None if even_closed else require_in_use), clock)
 
     @cached_property
     def address(self) -> str:
@@ -59,14 +66,12 @@ class Book:
     def tip(self) -> tuple[int, str]:
         """Sequence and digest of the newest entry: kept elsewhere, they show whether this book was rewritten."""
         with self.transaction(write=False) as connection:
-            tip = connection.execute(select(head)).one()
-            return tip.sequence, tip.digest
+            return read_tip(connection)
 
     def entries(self) -> tuple[list[Entry], tuple[int, str]]:
         """All entries in order and the chain's tip, as of one moment; private parts included."""
         with self.transaction(write=False) as connection:
-            tip = connection.execute(select(head)).one()
-            return read_entries(connection), (tip.sequence, tip.digest)
+            return read_entries(connection), read_tip(connection)
 
     def audit(self, known: Iterable[tuple[int, str]] = (), pricing: Pricing | None = None) -> list[Finding]:
         """Check the hash chain and replay every entry by the rules (`audit_entries`); empty means all is well."""
@@ -86,8 +91,8 @@ class Book:
             IntegrityError: if a reservation that holds budget is forged.
         """
         with self.transaction(write=False) as connection:
-            book = read_entries(connection, entries.c.dataset == dataset)
-        state = replay_sound(book)
+            book = entries_of(connection, dataset)
+        state = replay_account(dataset, book)
         decides = {
             run.sequence for run in state.runs.values() if run.period == period and run.state is not RunState.VOIDED
         }
@@ -103,7 +108,7 @@ class Book:
         """One transaction; a writer's holds the writers' lock."""
         with database_errors(self.address), transaction(self._engine, write) as connection:
             if write:
-                connection.execute(select(head.c.id).with_for_update())
+                connection.execute(_LOCK)
             yield connection
 
     @contextmanager

@@ -18,12 +18,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, and_, delete, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
 
 from dplib.errors import DplibError
 from dplib.ledger.schema import database_time, leases
 
 LEASE_SECONDS = 180.0
+_OF_RUN = select(leases).where(leases.c.run == bindparam("of_run"))
+_DROP = delete(leases).where(leases.c.run == bindparam("of_run"))
+_DROP_OWN = _DROP.where(leases.c.token == bindparam("of_owner"))
+_TAKE = insert(leases)
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,14 @@ def take(connection: Connection, run: int, release_id: str, owner: Owner) -> Non
         DplibError: if another owner holds it.
     """
     now = database_time(connection)
-    row = connection.execute(select(leases).where(leases.c.run == run)).first()
+    row = connection.execute(_OF_RUN, {"of_run": run}).first()
     if row is not None:
         holder = Owner(row.host, row.pid, row.token)
         if holder != owner and row.expires > now and not holder.is_gone():
             raise DplibError(f"{release_id} is being measured by another run, on {holder.host} (process {holder.pid})")
-        connection.execute(delete(leases).where(leases.c.run == run))
-    row_values = {"run": run, "host": owner.host, "pid": owner.pid, "token": owner.token}
-    connection.execute(insert(leases).values(**row_values, expires=now + LEASE_SECONDS))
+        connection.execute(_DROP, {"of_run": run})
+    values = {"run": run, "host": owner.host, "pid": owner.pid, "token": owner.token, "expires": now + LEASE_SECONDS}
+    connection.execute(_TAKE, values)
 
 
 def extend(connection: Connection, run: int, owner: Owner) -> None:
@@ -85,8 +89,10 @@ def live(connection: Connection) -> list[Owner]:
 
 def drop(connection: Connection, run: int, owner: Owner | None = None) -> None:
     """Let go of a lease: ``owner``'s, or anyone's if no owner is named."""
-    own = leases.c.run == run if owner is None else and_(leases.c.run == run, leases.c.token == owner.token)
-    connection.execute(delete(leases).where(own))
+    if owner is None:
+        connection.execute(_DROP, {"of_run": run})
+    else:
+        connection.execute(_DROP_OWN, {"of_run": run, "of_owner": owner.token})
 
 
 @contextmanager

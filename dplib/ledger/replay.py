@@ -4,7 +4,8 @@ The entries are the only record; state is derived from them anew for every decis
 writing and for auditing. A writer applies its new entry to the replayed state before it inserts it, so an entry that
 breaks a rule is never written, and an audit that replays the ledger finds any that got in another way.
 
-Cost: O(entries of the account), each read and digested once.
+Cost: O(entries of the account). Each is read for every decision; digested and applied is only what differs from the
+entries that this process replayed before (`dplib.ledger.audit.replay_account`).
 """
 
 from collections.abc import Callable, Iterator
@@ -43,6 +44,15 @@ class LedgerState:
         self.moved_to: str | None = None
         self.is_moved = False
         self._held: dict[tuple[str, str], dict[RunState, Fraction]] = {}
+
+    def copy(self) -> "LedgerState":
+        """The same state, which entries change apart from this one."""
+        same = LedgerState()
+        same.accounts, same.runs = dict(self.accounts), dict(self.runs)
+        same.approvals = {name: dict(own) for name, own in self.approvals.items()}
+        same.moved_to, same.is_moved = self.moved_to, self.is_moved
+        same._held = {period: dict(own) for period, own in self._held.items()}
+        return same
 
     def apply(self, entry: Entry) -> None:
         """Take one more entry into account.

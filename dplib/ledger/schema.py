@@ -21,7 +21,7 @@ that holds the file. A job's own clock only dates its entries, and nothing is de
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from pathlib import Path
@@ -84,6 +84,8 @@ head = Table(
     Column("sequence", Integer, nullable=False),
     Column("digest", String(64), nullable=False),
 )
+
+_VERSION = select(head.c.schema_version)
 
 leases = Table(
     "leases",
@@ -163,6 +165,7 @@ def _expanded(url: URL) -> URL:
     )
 
 
+@lru_cache(maxsize=16)
 def public_address(url: str) -> str:
     """A ledger's address without password and TLS parameters, for people and for other ledgers."""
     parsed = make_url(url)
@@ -186,12 +189,13 @@ def _parse(url: str) -> URL:
     return parsed
 
 
-def connect(url: str, create: bool) -> Engine:
+def connect(url: str, create: bool, look: Callable[[Connection], None] | None = None) -> Engine:
     """Return an engine on a ledger that has the tables of this version.
 
     Args:
         url: resolved address.
         create: make what is missing: the SQLite file (readable by its owner only), the tables.
+        look: called in the same transaction once the tables are there; may refuse.
 
     Raises:
         ConfigError: if the ledger does not exist, cannot be opened or is of another version.
@@ -207,8 +211,10 @@ def connect(url: str, create: bool) -> Engine:
             _create_tables(connection)
         found = set(inspect(connection).get_table_names()) >= set(metadata.tables)
         require(found, "ledger", "be a database that dplib init has set up", name)
-        version = connection.execute(select(head.c.schema_version)).scalar_one_or_none()
+        version = connection.execute(_VERSION).scalar_one_or_none()
         require(version == SCHEMA_VERSION, "ledger", f"be of schema version {SCHEMA_VERSION}", version)
+        if look is not None:
+            look(connection)
     return engine
 
 

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -9,7 +10,9 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
 
-from dplib.errors import ConfigError, IntegrityError
+from dplib.errors import BudgetError, ConfigError, IntegrityError
+from dplib.jobs.pricing import price
+from dplib.ledger.audit import replay_sound
 from dplib.ledger.chain import seal
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import Run, RunKey
@@ -25,6 +28,37 @@ def with_history(place: Place) -> Ledger:
     ledger.void(ledger.reserve(key_number(2), TERMS, Fraction(1, 4), ""), "")
     assert ledger.audit() == []
     return ledger
+
+
+def test_what_was_replayed_before_decides_nothing_that_the_entries_do_not(place: Place) -> None:
+    """A state that is kept is that of a replay from the first entry on, whatever was done to it or to the book."""
+    ledger = with_history(place)
+    book = ledger.entries()[0]
+
+    def require_replayed() -> None:
+        found, anew = ledger.state("takeaway"), replay_sound(ledger.entries()[0])
+        assert (found.accounts, found.runs, found.approvals) == (anew.accounts, anew.runs, anew.approvals)
+        assert found.balance("takeaway") == anew.balance("takeaway")
+        found.runs.clear()  # a caller's own
+
+    require_replayed()
+    ledger.require_approval("takeaway", True, "")
+    ledger.approve("takeaway", "a" * 64, "officer", "")
+    require_replayed()
+    with ledger.writing("takeaway") as writer, pytest.raises(BudgetError):
+        writer.append("reserve", None, {**book[1].content(), "plan": "a" * 64, "cost": Fraction(9)})
+    require_replayed()
+    with suppress(KeyboardInterrupt), ledger.writing("takeaway") as writer:
+        writer.append("reserve", None, {**book[1].content(), "plan": "a" * 64})
+        raise KeyboardInterrupt
+    require_replayed()
+    for older in (book[:4], book[:-2]):
+        place.store(older)
+        require_replayed()
+    place.change("UPDATE entries SET why = 'x' WHERE sequence = 2")
+    for look in (lambda: ledger.state("takeaway"), lambda: ledger.require_priced("takeaway", "", price)):
+        with pytest.raises(IntegrityError, match="entry 2 must be as it was written"):
+            look()
 
 
 @pytest.mark.parametrize(
