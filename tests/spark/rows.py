@@ -7,8 +7,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import chain
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
 from dplib.arrays import IntArray
 from dplib.config.event_input import Columns, Input
@@ -30,6 +33,31 @@ BAD_QUANTITIES = (None, "", "NaN", "two", "1,000", "--1")
 ODD_QUANTITIES = ("-5", "2.7", " 3 ", "1e400", "-Infinity", "0.99", "999999999999999999999", "1e-3", "-0.0")
 BAD_ITEMS = (None, "", "NAAN", "naan!", "curry")
 BAD_UNITS = (None, "", "   ")
+
+
+_TYPES = {
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+}
+
+
+def table_of(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: str) -> DataFrame:
+    """Some rows (at least one) as a table that Spark holds, ``schema`` as for `createDataFrame`.
+
+    A list goes through a process of Python in each query. What is asked of each row of such a table alone is worked out
+    while Spark plans, though: expressions that a test wants compiled take a list.
+    """
+    fields = (field.rsplit(" ", 1) for field in schema.split(", "))
+    arrays = {
+        name.strip("`"): pa.array(column, _TYPES[kind])
+        for (name, kind), column in zip(fields, zip(*rows, strict=True), strict=True)
+    }
+    return spark.createDataFrame(pa.table(arrays))
 
 
 def settings(

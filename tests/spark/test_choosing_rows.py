@@ -12,6 +12,7 @@ from dplib.mechanisms.chosen_rows import CONTENT, Caps, Chosen, Snapshot, choose
 from dplib.release.chosen_table import ChosenRows
 from dplib.spark.rows import chosen_rows
 from dplib.spark.rows.chosen_rows import choose_rows
+from tests.spark.rows import table_of
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 Row = tuple[int, int, int, str]
@@ -65,7 +66,7 @@ def test_counts_and_choice_are_those_of_the_kernel(
         rows = random_rows(run, 20) + many
         # Any order and partitioning: the last in one part, the first in several.
         random.Random(run).shuffle(rows)
-        frame = spark.createDataFrame(rows, SCHEMA).repartition(4 - 3 * run)
+        frame = table_of(spark, rows, SCHEMA).repartition(4 - 3 * run)
         counts, added = choose_rows(frame, table, days, TYPES, CAPS, secret)
         expected, chosen = by_kernel(rows, table, days, secret)
         np.testing.assert_array_equal(counts, expected)

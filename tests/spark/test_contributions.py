@@ -13,7 +13,7 @@ from dplib.arrays import IntArray
 from dplib.errors import ConfigError
 from dplib.spark.rows import contributions
 from dplib.spark.rows.contributions import bound_rows
-from tests.spark.rows import Resolved, bound_oracle, count_oracle
+from tests.spark.rows import Resolved, bound_oracle, count_oracle, table_of
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 SCHEMA = "day int, row_type int, quantity long, unit string"
@@ -77,14 +77,14 @@ def test_another_key_makes_another_choice(secret: bytes) -> None:
 
 
 def test_units_need_not_be_valid_text(spark: SparkSession, secret: bytes) -> None:
-    units = spark.createDataFrame([(b"\xff\xfe",), (b"\xff",)] * 3, "unit binary")
+    units = table_of(spark, [(b"\xff\xfe",), (b"\xff",)] * 3, "unit binary")
     frame = units.select(F.lit(0).alias("day"), F.lit(0).alias("row_type"), F.lit(1).cast("long").alias("quantity"),
                          F.col("unit").cast("string"))  # fmt: skip
     assert bound_rows(frame, 2, 2, secret).count() == 4
 
 
 def test_without_a_unit_nothing_is_done(spark: SparkSession, secret: bytes) -> None:
-    frame = spark.createDataFrame([(0, 0, 1)] * 3, "day int, row_type int, quantity long")
+    frame = table_of(spark, [(0, 0, 1)] * 3, "day int, row_type int, quantity long")
     assert bound_rows(frame, 1, 1, secret) is frame
 
 
@@ -143,4 +143,4 @@ def test_a_long_name_of_a_unit_of_many_rows_is_held_once(secret: bytes) -> None:
 @pytest.mark.parametrize(("m", "r", "size"), [(0, 1, 32), (1, 0, 32), (1, 1, 15), (1, 1, 65)])
 def test_wrong_caps_and_keys_are_refused(spark: SparkSession, m: int, r: int, size: int) -> None:
     with pytest.raises(ConfigError):
-        bound_rows(spark.createDataFrame([(0, 0, 1, "u")], SCHEMA), m, r, bytes(size))
+        bound_rows(table_of(spark, [(0, 0, 1, "u")], SCHEMA), m, r, bytes(size))

@@ -17,6 +17,7 @@ from tests.spark.rows import (
     random_rows,
     resolve_oracle,
     settings,
+    table_of,
 )
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
@@ -52,7 +53,7 @@ def test_rows_to_counts_equal_the_plain_python_rule(compiled: SparkSession, secr
 
 
 def test_blocks_without_rows_are_there(spark: SparkSession, plan: BlockPlan) -> None:
-    rows = spark.createDataFrame([(5, 1, 2**52), (5, 1, 2**52 + 1)], RESOLVED)
+    rows = table_of(spark, [(5, 1, 2**52), (5, 1, 2**52 + 1)], RESOLVED)
     blocks = collect_blocks(count_blocks(rows, plan.day_bounds, 3), 3)
     assert {block: counts.shape for block, counts in blocks.items()} == {0: (2, 3), 1: (3, 3), 2: (1, 3), 3: (5, 3)}
     # Beyond the 53 bits of a float: the sums are integers.
@@ -73,7 +74,7 @@ def test_no_rows_are_zeros_everywhere(spark: SparkSession, plan: BlockPlan) -> N
 def test_no_number_of_rows_ends_a_count(spark: SparkSession, plan: BlockPlan) -> None:
     """A sum beyond 64 bits stops at the public most; one unit more or less moves it by no more than its rows."""
     rows = [(5, 1, 2**62)] * 3 + [(day, 0, 2**62 - 1) for day in (1, 2, 3)] + [(2, 0, 1), (3, 0, 5), (7, 0, 3)]
-    frame = spark.createDataFrame(rows, RESOLVED).repartition(3)
+    frame = table_of(spark, rows, RESOLVED).repartition(3)
     counts = count_cells(frame, N_DAYS, 3)
     assert counts[5, 1] == MOST
     assert counts[1:4, 0].tolist() == [MOST - 1, MOST, MOST]

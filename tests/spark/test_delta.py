@@ -43,7 +43,7 @@ def expected(*tables: pa.Table) -> list[tuple[Any, ...]]:
     return sorted((r["day"], r["item"], r["n"], r["unit"]) for table in tables for r in table.to_pylist())
 
 
-@pytest.mark.parametrize("partitions", [None, ["item"], ["item", "day"]], ids=str)
+@pytest.mark.parametrize("partitions", [None, ["item", "day"]], ids=str)
 def test_a_version_has_its_live_rows(partitions: list[str] | None, spark: SparkSession, tmp_path: Path) -> None:
     place = tmp_path / "a table"
     first, second = rows(0), rows(3, items="a b%c/d")

@@ -11,7 +11,7 @@ from dplib.spark.graphs.edges import inspect_edges, judge_edges
 from dplib.spark.rows.inspect import inspect_judged, inspect_rows, inspect_values
 from dplib.spark.rows.inspection import Inspection, RuleCount
 from dplib.spark.rows.row_domain import RULES, RowDomain
-from tests.spark.rows import FIRST_DAY, ITEMS, N_DAYS, bound_oracle, random_rows, resolve_oracle, settings
+from tests.spark.rows import FIRST_DAY, ITEMS, N_DAYS, bound_oracle, random_rows, resolve_oracle, settings, table_of
 from tests.support.interpreted import interpreting
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
@@ -87,7 +87,7 @@ def planted_report(spark: SparkSession) -> Inspection:
     rows += [(good, "naan", "1", "z")] * 6 + [("27/02/2020 10:00", "papadum, plain", "1", "z")] * 2
     rows += [("2020-02-26", "naan", "1", f"u{i}") for i in range(35)] + [("2020-02-27", "naan", "1", "w")]
     rows += [(good, "Naan", "1", "v"), *[(good, "naan", "a\x1b[1mb", "x")] * 2]
-    return inspect_rows(spark.createDataFrame(rows, TEXT), source, privacy, DOMAIN)
+    return inspect_rows(table_of(spark, rows, TEXT), source, privacy, DOMAIN)
 
 
 def test_quantities_beyond_the_cap_are_counted_as_clamped(planted_report: Inspection) -> None:
@@ -129,7 +129,7 @@ def test_values_of_bins_and_edges_are_named(spark: SparkSession) -> None:
         {"path": "x", "columns": {"value": "a", "group": "b", "unit": "c"}, "options": {}}
     )
     rows = [("five", "north", "u"), ("20", "north", "u"), ("5", "North", "u"), ("5", "north", " "), ("5", "south", "u")]
-    table = spark.createDataFrame([*rows, *[("6", "south", "u")] * 5], "value string, group string, unit string")
+    table = table_of(spark, [*rows, *[("6", "south", "u")] * 5], "value string, group string, unit string")
     found = inspect_values(table, source, domain, 3)
     assert {rule: values[0].value for rule, values in found.values.items()} == {
         "unit is given": "(nothing)",
@@ -143,8 +143,8 @@ def test_values_of_bins_and_edges_are_named(spark: SparkSession) -> None:
         "Dropped as undeclared: North. Declared is: north.",
         "1 declared groups have no row that counts: north.",
     ]
-    edges = spark.createDataFrame(
-        [("1", "x"), ("1", "9"), ("1", "2"), ("2", "1"), ("3", "3")], "source string, target string"
+    edges = table_of(
+        spark, [("1", "x"), ("1", "9"), ("1", "2"), ("2", "1"), ("3", "3")], "source string, target string"
     )
     vertices = VertexDomain(4, 1)
     inspection = inspect_edges(judge_edges(edges, vertices, for_owner=True), vertices, None)

@@ -17,6 +17,7 @@ from dplib.config.point_input import PointInput
 from dplib.spark.points import points
 from dplib.spark.points.point_rows import open_points
 from dplib.spark.points.points import SparkPoints, block_points
+from tests.spark.rows import table_of
 from tests.support.kmeans import design_of, settings_of
 
 KEY = bytes(range(32))
@@ -33,7 +34,7 @@ def test_totals_are_those_of_one_block(spark: Any, monkeypatch: pytest.MonkeyPat
     units = frame.to_units(rows)
     assert len(units) == 490
     summaries = Moments(2), CellCounts(frame.space.half_widths, 16), ClusterSums(units[:5])
-    table = spark.createDataFrame(rows.tolist(), "x0 double, x1 double").repartition(4)
+    table = table_of(spark, rows.tolist(), "x0 double, x1 double").repartition(4)
     # Few partitions are added up on the driver, more of them by ranges of keys before.
     for few, n_asked in ((4, 1), (3, 3)):
         monkeypatch.setattr("dplib.spark.points.points._FEW_PARTITIONS", few)
@@ -52,7 +53,7 @@ def test_the_rows_that_a_cap_keeps_do_not_depend_on_order_or_other_units(spark: 
     frame, cells = frame_of(), CellCounts(frame_of().space.half_widths, 500)
     fewer, found = [row for row in rows[::-1] if row[2] != b"u3"], []
     for given, parts in ((rows, 1), (fewer, 5)):
-        table = spark.createDataFrame(given, "x0 double, x1 double, unit binary").repartition(parts)
+        table = table_of(spark, given, "x0 double, x1 double, unit binary").repartition(parts)
         found.append(SparkPoints(block_points(table, frame, 3, KEY), 2).total(cells))
     assert found[0][1].sum() == 12
     of_last = Blocks(frame.to_units(np.array([row[:2] for row in rows if row[2] == b"u3"]))).total(cells)[0]

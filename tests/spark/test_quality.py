@@ -23,7 +23,7 @@ from dplib.spark.rows.quality_rows import (
     judged_weighted_edges,
 )
 from dplib.spark.rows.row_domain import RULES, RowDomain
-from tests.spark.rows import FIRST_DAY, ITEMS, N_DAYS, Row, random_rows, resolve_oracle, settings
+from tests.spark.rows import FIRST_DAY, ITEMS, N_DAYS, Row, random_rows, resolve_oracle, settings, table_of
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
 DOMAIN = RowDomain(FIRST_DAY, N_DAYS, ITEMS)
@@ -55,7 +55,7 @@ Judged = tuple[int | None, bool, bool, bytes | None, bytes | None]
 
 def count(spark: SparkSession, rows: Sequence[Judged], q: int) -> IntArray:
     schema = "failed int, clipped boolean, takes_place boolean, content binary, owner binary"
-    return count_categories(JudgedRows(spark.createDataFrame(rows, schema), RULES, 4), q, KEY)
+    return count_categories(JudgedRows(table_of(spark, rows, schema), RULES, 4), q, KEY)
 
 
 def test_one_unit_changes_the_counters_by_its_kept_rows_at_most(spark: SparkSession) -> None:
@@ -85,11 +85,11 @@ def test_one_unit_changes_the_counters_by_its_kept_rows_at_most(spark: SparkSess
 def test_rows_of_one_pair_are_one_unit(spark: SparkSession) -> None:
     ends = "source string, target string"
     edges = [("1", "2"), ("2", "1"), ("01", "2"), ("1", "9"), ("9", "1"), ("x", "1"), ("3", "3"), ("", "1"), ("", "1")]
-    judged = judged_edges(spark.createDataFrame(edges, ends), VertexDomain(4, 1))
+    judged = judged_edges(table_of(spark, edges, ends), VertexDomain(4, 1))
     assert judged.rules == ("both ends are given", "both ends can be read", "both ends are declared", "the ends differ")
     assert count_categories(judged, 1, KEY).tolist() == [2, 1, 1, 1, 1, 0]
     table = [("1", "2", w) for w in ("1", "2.5", "x", None, "7")] + [("2", "3", "9"), ("3", "4", "2")]
-    weighted = spark.createDataFrame(table, f"{ends}, weight string")
+    weighted = table_of(spark, table, f"{ends}, weight string")
     found = judged_weighted_edges(weighted, VertexDomain(4, 1), WeightSettings(largest=5), None)
     counts = count_categories(found, 1, KEY)
     assert counts.sum() == 3
@@ -101,13 +101,13 @@ def test_values_and_points_are_counted_like_rows(spark: SparkSession) -> None:
     source = HistogramInput.model_validate({"path": "x", "columns": {"value": "a", "unit": "c"}, "options": {}})
     rows = [("five", "u"), ("20", "v"), ("5", "w"), ("6", "w"), ("7", "w"), ("5", " ")]
     judged = judged_values(
-        spark.createDataFrame(rows, "value string, unit string"), source, BinDomain(edges=np.array([0.0, 10.0])), 2
+        table_of(spark, rows, "value string, unit string"), source, BinDomain(edges=np.array([0.0, 10.0])), 2
     )
     assert count_categories(judged, 1, KEY).tolist() == [1, 1, 1, 0, 1, 0]
     assert count_units_above(judged).tolist() == [1]
     frame = PointFrame(Space.box([-1.0, -1.0], [1.0, 1.0]), (0.0, 0.0), (1.0, 1.0))
     points = [(0.5, 0.5), (3.0, 0.0), (None, 0.0), (float("nan"), 0.0), (0.1, 0.2)]
-    table = spark.createDataFrame(points, "x0 double, x1 double")
+    table = table_of(spark, points, "x0 double, x1 double")
     within, anywhere = (judged_points(table, frame, 1, are_public) for are_public in (True, False))
     # A point outside is clipped where the bounds are public: of the two times four points that have both, one is.
     both = replace(within, frame=within.frame.union(anywhere.frame))
@@ -117,7 +117,7 @@ def test_values_and_points_are_counted_like_rows(spark: SparkSession) -> None:
 def test_rows_of_a_unit_are_counted_up_to_its_number(spark: SparkSession) -> None:
     rows = random_rows(120, seed=4, n_units=9)
     source, privacy = settings()
-    found = count_categories(judged_events(spark.createDataFrame(rows, TEXT), source, privacy, DOMAIN), 2, KEY)
+    found = count_categories(judged_events(table_of(spark, rows, TEXT), source, privacy, DOMAIN), 2, KEY)
     of_unit = Counter((row[3] or "").strip() for row in rows)
     assert found[0] == of_unit.pop("") > 1
     assert found[1:].sum() == sum(min(2, n_rows) for n_rows in of_unit.values()) < len(rows) / 2

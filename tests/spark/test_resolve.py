@@ -19,7 +19,17 @@ from dplib.spark.rows.read import open_rows
 from dplib.spark.rows.resolve import judge_rows, resolve_rows
 from dplib.spark.rows.row_domain import RULES, RowDomain
 from dplib.spark.rows.timestamps import has_zone
-from tests.spark.rows import BAD_DAYS, BAD_ITEMS, BAD_QUANTITIES, BAD_UNITS, FIRST_DAY, ITEMS, N_DAYS, settings
+from tests.spark.rows import (
+    BAD_DAYS,
+    BAD_ITEMS,
+    BAD_QUANTITIES,
+    BAD_UNITS,
+    FIRST_DAY,
+    ITEMS,
+    N_DAYS,
+    settings,
+    table_of,
+)
 from tests.support.interpreted import interpreting
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
@@ -112,9 +122,7 @@ def test_packages_count_on_their_days_only(spark: SparkSession) -> None:
         valid_end=np.array([2, 6, 6]),
     )
     days = [f"2020-01-0{i}" for i in range(1, 7)]
-    frame = spark.createDataFrame(
-        [(day, name) for day in days for name in ("meal", "snack")], "day string, name string"
-    )
+    frame = table_of(spark, [(day, name) for day in days for name in ("meal", "snack")], "day string, name string")
     rows = judge_rows(frame, section(), EVENT, domain).collect()
     # "meal" changed its contents on day 3 and was off the menu on day 2.
     counted = sorted((row["row_type"], row["day"]) for row in rows if row["failed"] is None)
@@ -153,7 +161,7 @@ INSTANTS = [
 
 def test_instants_fall_on_the_day_of_the_fixed_zone(spark: SparkSession) -> None:
     first, domain, days = dt.date(2020, 1, 1), RowDomain(dt.date(2020, 1, 1), 400, ["a"]), list[DataFrame]()
-    frame = spark.createDataFrame([(text, "a") for text in INSTANTS], "day string, name string").coalesce(1)
+    frame = table_of(spark, [(text, "a") for text in INSTANTS], "day string, name string")
     typed = frame.withColumn("day", F.to_timestamp("day", "yyyy-MM-dd'T'HH:mmXXX"))
     zones = {"America/New_York": frame, "Asia/Kathmandu": frame, "Pacific/Apia": typed}
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")  # a session of someone else: it must not matter
@@ -173,7 +181,7 @@ def test_instants_fall_on_the_day_of_the_fixed_zone(spark: SparkSession) -> None
 def test_what_has_no_zone_falls_on_the_day_that_is_written(spark: SparkSession) -> None:
     # 2011-12-30 does not exist in Apia, nor 00:30 on 2018-11-04 in Sao Paulo.
     written = ["2011-12-29 23:59", "2011-12-30 00:30", "2018-11-04 00:30"]
-    frame = spark.createDataFrame([(text, "a") for text in written], "day string, name string").coalesce(1)
+    frame = table_of(spark, [(text, "a") for text in written], "day string, name string")
     domain = RowDomain(dt.date(2011, 12, 29), 4000, ["a"])
     expected = [(dt.date.fromisoformat(text[:10]) - domain.first_day).days for text in written]
     source = section(timezone="Asia/Tokyo", date_format="yyyy-MM-dd HH:mm")
@@ -195,7 +203,7 @@ def test_what_has_no_zone_falls_on_the_day_that_is_written(spark: SparkSession) 
 def test_no_date_can_stop_a_run(spark: SparkSession) -> None:
     texts = ["+294248-01-01", "+999999999-01-01", "-999999999-01-01", "9" * 30 + "-01-01", '2020-01-01"', "2020-01-02"]
     domain = RowDomain(dt.date(2020, 1, 1), 5, ["a"])
-    frame = spark.createDataFrame([(text, "a") for text in texts], "day string, name string")
+    frame = table_of(spark, [(text, "a") for text in texts], "day string, name string")
     resolved = [resolve_rows(frame, section(), EVENT, domain)]
     far = spark.sql("SELECT explode(array(-9223372036854775807, 9223372036854775807)) AS t, 'a' AS name")
     far = far.withColumn("t", F.timestamp_micros("t"))

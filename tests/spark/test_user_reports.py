@@ -10,6 +10,7 @@ from dplib.clustering.source import Keyed, Summary
 from dplib.jobs.kmeans.collection import Collection
 from dplib.jobs.kmeans.local import NoisyPoints, RoundReports, UserDigest, UserKeys, question_sizes
 from dplib.spark.points.points import NAME_WORDS, SparkPoints, block_users
+from tests.spark.rows import table_of
 from tests.support.kmeans import LOCAL, design_of, local_settings_of
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
@@ -57,7 +58,7 @@ def test_reports_are_the_same_in_every_partitioning_order_and_recomputation(spar
     together = _together([*parts, UserDigest(KEY)])
     found = list[Keyed]()
     for rows, n_parts, passes in ((ROWS[::-1], 1, 2), (ROWS[100:] + ROWS[:100], 3, 1)):
-        table = spark.createDataFrame(rows, "x0 double, x1 double, unit binary").repartition(n_parts)
+        table = table_of(spark, rows, "x0 double, x1 double, unit binary").repartition(n_parts)
         # Never loaded, so that every pass reads and keeps the rows anew.
         source = SparkPoints(block_users(table, designs[0].frame, KEY), NAME_WORDS + 2)
         found += [source.total(together) for _ in range(passes)]
@@ -89,7 +90,7 @@ def test_coins_that_no_key_names_are_caught(spark: Any) -> None:
             return np.arange(2), np.array([[len(rows)], [coins.sum()]], dtype=np.int64)
 
     design = design_of(local_settings_of("ldp_tree"))
-    table = spark.createDataFrame(ROWS[:20], "x0 double, x1 double, unit binary").coalesce(1)
+    table = table_of(spark, ROWS[:20], "x0 double, x1 double, unit binary").coalesce(1)
     source = SparkPoints(block_users(table, design.frame, KEY), NAME_WORDS + 2)
     asked = _together([Unkeyed(), UserDigest(KEY)])
     (keys, one), (again, other) = (source.total(asked) for _ in range(2))

@@ -24,6 +24,7 @@ from dplib.spark.rows.inspect import inspect_rows
 from dplib.spark.rows.read import _with_cells
 from dplib.spark.rows.row_domain import RULES, RowDomain
 from dplib.spark.rows.wide import bounded_rows, cut_rows, judge_wide
+from tests.spark.rows import table_of
 from tests.support.interpreted import planning_once
 
 pytestmark = pytest.mark.usefixtures("interpreted", "planned_once")
@@ -173,7 +174,7 @@ def test_cells_that_are_numbers_are_read_as_their_texts(spark: SparkSession) -> 
     kinds = {"double": (2.5, math.inf, math.nan, None), "float": (2.5, -1.0, math.nan, None)}
     kinds |= {"long": (2**53 + 1, -1, 0, None), "boolean": (True, False, True, None)}
     schema = ", ".join(f"`items.{place}` {kind}" for place, kind in enumerate(kinds))
-    frame = _with_cells(spark.createDataFrame(list(zip(*kinds.values(), strict=True)), schema).coalesce(1))
+    frame = _with_cells(table_of(spark, list(zip(*kinds.values(), strict=True)), schema))
     rows = frame.collect()
     found = np.array([row["cells"] for row in rows])
     expected = [[2.5, 2.5, 2.0**53, 1], [math.inf, -1, -1, 0], [math.nan, math.nan, 0, 1], [0, 0, 0, 0]]

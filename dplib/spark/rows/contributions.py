@@ -147,6 +147,6 @@ def priorities(rows: Iterable[bytes], key: bytes) -> pa.Array:
 
 
 def first_rows(rows: DataFrame, group: list[str], limit: int) -> DataFrame:
-    """The first rows of each group in the order of their column priority, without their place."""
+    """The first rows of each group in the order of their column priority, and their place in it."""
     place = f"row_number() OVER (PARTITION BY {', '.join(group)} ORDER BY priority) AS place"
-    return rows.selectExpr("*", place).where(f"place <= {limit}").drop("place")
+    return rows.selectExpr("*", place).where(f"place <= {limit}")

@@ -55,13 +55,11 @@ class Opened:
 
     Attributes:
         frame: the columns by position.
-        names: their names in the input.
-        separator: between the fields of a header line; None where the names come from elsewhere.
+        names: their names in the input; of CSV those that are wanted.
     """
 
     frame: DataFrame
     names: tuple[str, ...]
-    separator: str | None = None
 
 
 def open_path(spark: SparkSession, source: Source, columns: Mapping[str, str], base: Path) -> Opened:
@@ -104,6 +102,10 @@ def _open_csv(spark: SparkSession, source: Source, columns: Mapping[str, str], b
         positions = column_positions(own, where)
         # Up to the last column that the configuration names: no row is asked how many there are.
         names = tuple(f"_c{i}" for i in range(max(positions.values(), default=0) + 1))
+    for role, column in columns.items():  # before a plan is made
+        position_of(role, column, names + files.partitions, separator)
+    wanted = set(columns.values())
+    used = [place for place, name in enumerate(names) if name in wanted]
     line = F.col(LINE)
     kept = [f"({LINE} >= '!' OR ltrim({_BLANK}, {LINE}) != '')"]
     if headers:
@@ -119,9 +121,9 @@ def _open_csv(spark: SparkSession, source: Source, columns: Mapping[str, str], b
     asked = F.when(F.isnull("__parts"), text)
     record = F.from_csv(asked, ", ".join(f"{field} string" for field in fields), options)
     cut = "CASE WHEN isnotnull(__parts) THEN nullif(get(__parts, {i}), '') ELSE __record.{name} END"
-    found = [cut.format(i=i, name=name) for i, name in enumerate(fields)]
+    found = [cut.format(i=place, name=fields[place]) for place in used]
     frame = _fields(rows, [record.alias("__record"), F.col("__parts")], found, files.partitions)
-    return Opened(frame, names + files.partitions, separator)
+    return Opened(frame, tuple(names[place] for place in used) + files.partitions)
 
 
 def _parts(options: Mapping[str, str], n_fields: int) -> str:
@@ -264,12 +266,18 @@ MAX_COLUMNS = 100_000
 """Columns without names that a configuration may count through."""
 
 
-def require_column(opened: Opened, role: str, column: str) -> int:
+def position_of(role: str, column: str, names: Sequence[str], separator: str | None = None) -> int:
     """The position of a column that the input has once.
+
+    Args:
+        role: role of the column.
+        column: its name.
+        names: of the input's columns.
+        separator: between the fields of a header line; None where the names come from elsewhere.
 
     Raises:
         SchemaError: with the columns that there are.
     """
-    if opened.names.count(column) != 1:
-        raise SchemaError(missing_column(role, column, opened.names, opened.separator))
-    return opened.names.index(column)
+    if names.count(column) != 1:
+        raise SchemaError(missing_column(role, column, names, separator))
+    return names.index(column)

@@ -29,7 +29,7 @@ from dplib.config.item_table import KEY_SEPARATOR
 from dplib.config.sections import Source
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.engine.session import SPARK_ERRORS, error_name, pin_session
-from dplib.spark.rows.path_input import open_path, require_column
+from dplib.spark.rows.path_input import open_path, position_of
 from dplib.spark.rows.resolve import number_sql, text_column, text_sql
 from dplib.spark.rows.table_input import open_table
 from dplib.spark.rows.timestamps import check_date_format
@@ -124,7 +124,7 @@ def open_columns(
         names = [f"c{i}" for i in range(len(names))]
         numbered = numbered.toDF(*names)
     for role, column in columns_by_role.items():
-        position = require_column(opened, role, column)
+        position = position_of(role, column, opened.names)
         known = accepted[role]
         if types[position] not in known:
             allowed = ", ".join(sorted(known))
