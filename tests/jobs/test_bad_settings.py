@@ -128,7 +128,8 @@ def test_an_unknown_job_isnamed(shop: Shop) -> None:
     assert named(outcome) == "JOB"
 
 
-def test_an_output_that_cannot_be_written_is_refused_before_anything_is_spent(tmp_path: Path, spark: object) -> None:
+@pytest.mark.usefixtures("rows_in_python")
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
     shop = new_shop(tmp_path).set(publish__output__path="orders.csv/deeper")
     before = content(tmp_path)
     outcome = shop.run()

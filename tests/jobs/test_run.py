@@ -14,8 +14,6 @@ import pytest
 
 from dplib.config.sections import SparkSettings
 from dplib.jobs.consistent_histograms import design
-from dplib.page import drawing
-from dplib.page.few_pictures import one_too_many
 from tests.support.jobs import (
     ITEMS,
     Outcome,
@@ -63,7 +61,6 @@ def counted(tmp_path_factory: pytest.TempPathFactory, spark: object) -> tuple[Sh
     shop.set(publish__output__path=f"{here}/elsewhere", publish__solver={"layout": "blocks"})
     with pytest.MonkeyPatch.context() as patch:
         cut_in_blocks(patch)
-        patch.setattr(drawing, "one_too_many", one_too_many)
         return shop, shop.run()
 
 
