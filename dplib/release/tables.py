@@ -11,6 +11,7 @@ Cost: O(n log n) to sort; reading prunes columns, and row groups by their statis
 """
 
 from collections.abc import Mapping, Sequence
+from operator import lt
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -30,10 +31,11 @@ FEW_ROWS = 1 << 17
 """Rows of a table that are all read sooner than some of them are looked for."""
 _ROW_GROUP = 1 << 20
 _FEW_FILES = 8
+_FEW_TEXTS = 10_000
+"""So many are sorted and compared sooner in Python than pyarrow's hundreds of functions are loaded."""
 _FORMULA = frozenset("=+-@'\t\r\uff1d\uff0b\uff0d\uff20")
 """First characters that make a formula of a cell, the wide ones too, and the shield itself."""
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "in")
-_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 def write_table(
@@ -150,7 +152,9 @@ def _column(name: str, values: Column) -> Any:
         return _texts(values)
     array = values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else np.asarray(values)
     if array.dtype.kind in "US" or (array.dtype.kind == "O" and all(isinstance(value, str) for value in array)):
-        return _texts(pa.array(array.astype(str), pa.string()).dictionary_encode())
+        return (
+            _few_texts(array) if len(array) <= _FEW_TEXTS else _texts(pa.array(array.astype(str)).dictionary_encode())
+        )
     if np.can_cast(array.dtype, np.int64) and array.dtype.kind in "iu":
         return pa.array(array.astype(np.int64), pa.int64())
     if array.dtype.kind == "f":
@@ -161,21 +165,36 @@ def _column(name: str, values: Column) -> Any:
     raise ConfigError(f"column {name}", "hold integers, floats, texts or days", array.dtype)
 
 
+def _few_texts(array: npt.NDArray[Any]) -> Any:
+    """The same as `_texts` gives, without pyarrow's functions."""
+    words, codes = np.unique(array.astype(str), return_inverse=True)
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(words.tolist(), pa.string()))
+
+
 def _texts(values: Any) -> Any:
     """Dictionary of the texts that occur, sorted: other orders or spare entries would show in the bytes."""
-    # Imported where it is needed: it makes hundreds of functions, and reading has a use for none.
-    import pyarrow.compute as pc
-
     require(values.null_count == 0, "texts", "all be given", "a missing one")
-    codes, words = values.indices.to_numpy(zero_copy_only=False), values.dictionary.cast(pa.string())
+    codes, words = values.indices.to_numpy(zero_copy_only=False), values.dictionary
+    words = words if pa.types.is_string(words.type) else words.cast(pa.string())
     used = np.flatnonzero(np.bincount(codes, minlength=len(words)))
-    # Texts in order, as most come, are not sorted once more: bytes of UTF-8 have the order of their characters.
-    if len(used) < len(words) or not pc.all(pc.less(words[:-1], words[1:])).as_py():
+    # Texts in order, as most come, are not sorted once more.
+    if len(used) < len(words) or not _ascending(words):
         names, place = np.unique(np.array(words.to_pylist(), dtype=object)[used].astype(str), return_inverse=True)
         number = np.zeros(len(words), dtype=np.int32)
         number[used] = place
         codes, words = number[codes], pa.array(names.tolist(), pa.string())
-    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), words).cast(_TEXT)
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), words)
+
+
+def _ascending(words: Any) -> bool:
+    """Whether each text is above the one before it; bytes of UTF-8 have the order of their characters."""
+    if len(words) <= _FEW_TEXTS:
+        texts = words.to_pylist()
+        return all(map(lt, texts, texts[1:]))
+    # Imported where it is needed: short tables do without.
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.less(words[:-1], words[1:])).as_py())
 
 
 def _sorted(table: Any, sort_by: Sequence[str]) -> Any:
@@ -200,8 +219,10 @@ def _as_csv(column: Any) -> Any:
     if not pa.types.is_dictionary(column.type):
         return column
     texts = column.combine_chunks()
-    shielded = pa.array([shielded_text(text) for text in texts.dictionary.to_pylist()], pa.string())
-    return pa.DictionaryArray.from_arrays(texts.indices, shielded).cast(pa.string())
+    shielded = [shielded_text(text) for text in texts.dictionary.to_pylist()]
+    if len(texts) <= _FEW_TEXTS:
+        return pa.array([shielded[code] for code in texts.indices.to_pylist()], pa.string())
+    return pa.DictionaryArray.from_arrays(texts.indices, pa.array(shielded, pa.string())).cast(pa.string())
 
 
 def shielded_text(text: str) -> str:

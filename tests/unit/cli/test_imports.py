@@ -27,11 +27,7 @@ LOADED = {
     "query RELEASE": NUMBERS,
     "verify RELEASE": {*NUMBERS, "sqlalchemy"},
     # It tries to write a release.
-    "plan consistent-histograms --config shop.yaml": {
-        *NUMBERS,
-        "pyarrow.compute",
-        "sqlalchemy",
-    },
+    "plan consistent-histograms --config shop.yaml": {*NUMBERS, "sqlalchemy"},
 }
 """By command: what of them it may load."""
 RUN = """

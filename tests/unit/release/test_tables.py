@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dplib.errors import ConfigError, IntegrityError
+from dplib.release import tables
 from dplib.release.tables import plain_text, read_table, shielded_text, write_table
 
 ITEMS = ["naan", "éclair", "bhaji", "naan", "bhaji"]
@@ -80,6 +81,23 @@ def test_large_table_is_the_same_bytes_from_a_shuffle_and_agrees_with_a_plain_re
     read = pq.read_table(second)
     np.testing.assert_array_equal(read["node"].to_numpy(), data["node"])
     np.testing.assert_array_equal(read["noisy"].to_numpy(), data["noisy"])
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 5])
+def test_few_texts_are_the_same_bytes_as_many(n_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts and dictionaries, in any order, that a spreadsheet takes for formulas and of any width, and their CSV."""
+    texts = ["\U0001f600", "=1", "é", "\uffff", "a"][:n_rows]
+    columns: dict[str, Any] = {
+        "text": texts,
+        "coded": pa.array(texts, pa.string()).dictionary_encode(),
+        "row": np.arange(n_rows),
+    }
+    write_table(tmp_path / "few", "x", columns, ["text"], csv=True)
+    monkeypatch.setattr(tables, "_FEW_TEXTS", -1)
+    write_table(tmp_path / "many", "x", columns, ["text"], csv=True)
+    few, many = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("few", "many"))
+    assert len(few) == 2
+    assert few == many
 
 
 def test_reading_picks_columns_rows_and_blocks(tmp_path: Path) -> None:
