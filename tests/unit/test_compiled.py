@@ -57,7 +57,7 @@ def _loaded_anew(monkeypatch: pytest.MonkeyPatch, place: Path) -> Any:
     return importlib.import_module("counted").total
 
 
-@pytest.mark.parametrize("archive", ["counted.whl", "counted.zip", None])
+@pytest.mark.parametrize("archive", ["counted.whl", None])
 def test_code_is_kept_from_a_folder_and_from_an_archive_wherever_that_lies(
     tmp_path: Path, archive: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
