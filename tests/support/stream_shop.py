@@ -55,6 +55,7 @@ class StreamShop(Shop):
 
     counts: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     pages: bool = False
+    _prepared: dict[tuple[bytes, str], PreparedJob[Any]] = field(default_factory=dict)
 
     @property
     def stream(self) -> Path:
@@ -62,8 +63,11 @@ class StreamShop(Shop):
         return next(path for path in self.output.iterdir() if path.name.startswith(f"{self.settings['dataset']}-"))
 
     def prepared(self, date: str = "") -> PreparedJob[Design]:
-        """The configuration, for a day."""
-        return job_named(self.job).prepare(self.config, (), date)  # type: ignore[return-value]  # the job's own design
+        """The configuration as it stands, for a day: prepared once, as long as it stays the same."""
+        same = (self.config.read_bytes(), date)
+        if same not in self._prepared:
+            self._prepared[same] = job_named(self.job).prepare(self.config, (), date)
+        return self._prepared[same]
 
     def reserve(self, prepared: PreparedJob[Design], ledger: Ledger) -> tuple[Run, Measure]:
         """The reservation, and what counts the day and draws its noise."""

@@ -284,4 +284,4 @@ def test_a_named_solver_takes_missing_days_or_the_plan_refuses_it(tmp_path: Path
     seven = {"stream__levels": ["7 weeks", "week", "day"], "stream__horizon": days(0, 48)}
     shop = with_solver("boosting", constraints=[], **seven)
     assert shop.command("plan").code == 0
-    assert shop.day(*days(*range(7), *range(13, 49, 7))).is_dir()
+    assert shop.estimated(*days(*range(7), *range(13, 49, 7))).is_dir()

@@ -219,6 +219,7 @@ def test_neighbouring_histories_differ_by_no_more_than_one_row_at_each_level(
         assert np.count_nonzero(own.any(axis=0)) == 1
 
 
+@pytest.mark.usefixtures("without_half_widths")
 def test_errors_that_the_plan_predicts_are_those_of_the_answers_on_their_day(tmp_path: Path) -> None:
     queries = ["day", "last 3 days", {"range": "week to date", "target": {"count": 100, "relative_error": "1/10"}}]
     shop = new_range_stream(tmp_path, histogram=TOGETHER, queries=queries, stream__horizon=["2026-01-26", "2026-02-02"])
