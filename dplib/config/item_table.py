@@ -25,8 +25,7 @@ from dplib.arrays import BoolArray, IntArray
 from dplib.config.names import BLANKS, MAX_BYTES, ListFile
 from dplib.config.paths import local_path, read_text
 from dplib.config.sections import Section
-from dplib.config.table_text import delimiter_of, with_names, with_row
-from dplib.config.yaml_text import CONTROLS
+from dplib.config.table_text import CONTROLS, delimiter_of, with_names, with_row
 from dplib.errors import ConfigError
 from dplib.validate import did_you_mean, require
 

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ValidationError
 
 from dplib.config.messages import first_error
 from dplib.config.paths import read_text
-from dplib.config.yaml_text import parse_yaml
 from dplib.errors import ConfigError
 from dplib.version import __version__
 
@@ -24,13 +23,20 @@ CONFIG_VERSION = 1
 Model = TypeVar("Model", bound=BaseModel)
 
 
+def _value(text: str, name: str) -> Any:
+    # Imported where it is needed: whoever asks a release reads no settings.
+    from dplib.config.yaml_text import parse_yaml
+
+    return parse_yaml(text, name)
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read one YAML mapping.
 
     Raises:
         ConfigError: if the file cannot be read or is not a mapping.
     """
-    loaded = parse_yaml(read_text("--config", path, MAX_BYTES, str(path)), "--config")
+    loaded = _value(read_text("--config", path, MAX_BYTES, str(path)), "--config")
     if not isinstance(loaded, dict):
         raise ConfigError("--config", "hold a mapping of settings", path)
     return loaded
@@ -59,7 +65,7 @@ def override(settings: dict[str, Any], assignments: Sequence[str]) -> dict[str, 
         target: Any = settings
         for step in path:
             target = target.setdefault(step, {}) if isinstance(target, dict) else target[_place(target, step, key)]
-        target[last if isinstance(target, dict) else _place(target, last, key)] = parse_yaml(text, f"--set {key}")
+        target[last if isinstance(target, dict) else _place(target, last, key)] = _value(text, f"--set {key}")
     return settings
 
 

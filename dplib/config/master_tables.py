@@ -16,8 +16,7 @@ from dplib.config.item_table import NAME_SEPARATOR
 from dplib.config.names import BLANKS, MAX_BYTES
 from dplib.config.paths import local_path, read_text
 from dplib.config.sections import Section
-from dplib.config.table_text import delimiter_of
-from dplib.config.yaml_text import CONTROLS
+from dplib.config.table_text import CONTROLS, delimiter_of
 from dplib.errors import ConfigError
 from dplib.validate import did_you_mean, require
 

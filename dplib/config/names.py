@@ -8,8 +8,7 @@ from pydantic import Field, model_validator
 
 from dplib.config.paths import local_path, read_text
 from dplib.config.sections import Section
-from dplib.config.table_text import delimiter_of
-from dplib.config.yaml_text import CONTROLS
+from dplib.config.table_text import CONTROLS, delimiter_of
 from dplib.errors import ConfigError
 from dplib.validate import did_you_mean
 

@@ -2,8 +2,11 @@
 
 import csv
 import io
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
+"""Control characters and other ends of lines: no name of anything that is published."""
 DELIMITERS = ",;\t|"
 """Between the cells of public tables, the usual one first."""
 

@@ -8,7 +8,6 @@ needs no tree unless something is wrong in it.
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import lru_cache
@@ -18,14 +17,13 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from dplib.config.table_text import CONTROLS
 from dplib.errors import ConfigError
 
 MAX_NODES = 5_000_000
 """Values of a text, each alias counted as what it stands for."""
 MAX_DEPTH = 50
 """Levels of lists and mappings inside each other; a configuration has six."""
-CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
-"""Control characters and other ends of lines: no name of anything that is published."""
 _FREE = ("input.options", "input.path", "spark", "secret", "ledger")
 """Settings that may hold any character, for example a separator."""
 MAX_KEPT = 1 << 16

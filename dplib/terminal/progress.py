@@ -16,14 +16,17 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich import progress as bars
 from rich.console import Console
 
 from dplib.errors import BudgetError, ConfigError, SchemaError
 from dplib.progress import Progress, Round
 from dplib.terminal.text import Terminal, visible
 from dplib.validate import one_of
+
+if TYPE_CHECKING:
+    from rich import progress as bars
 
 MODES = ("auto", "plain", "json")
 VARIABLE = "DPLIB_LOG"
@@ -146,6 +149,9 @@ class Log:
     @contextmanager
     def _moving(self, name: str) -> Iterator[None]:
         """A line that turns while the block runs; an inner one stands below the outer ones."""
+        # Imported where it is needed: nothing moves where nobody looks.
+        from rich import progress as bars
+
         outermost = self._bar is None
         if self._bar is None:
             detail = bars.TextColumn("{task.fields[detail]}", markup=False)

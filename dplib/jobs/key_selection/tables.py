@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from dplib.config.item_table import KEY_SEPARATOR
-from dplib.config.yaml_text import CONTROLS
+from dplib.config.table_text import CONTROLS
 from dplib.jobs.key_selection.design import Design
 from dplib.release.tables import Column, read_table, write_table
 

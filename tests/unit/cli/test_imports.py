@@ -11,8 +11,8 @@ from tests.support.stored_releases import STORED
 
 WATCHED = (
     "jinja2", "matplotlib", "numba", "numpy", "numpy.f2py.f2py2e", "pandas", "pyarrow", "pyarrow.compute",
-    "pyarrow.dataset", "pyspark", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats",
-    "sqlalchemy", "unittest",
+    "pyarrow.dataset", "pyspark", "rich.progress", "ruamel.yaml", "scipy.linalg", "scipy.optimize",
+    "scipy.sparse", "scipy.special", "scipy.stats", "sqlalchemy", "unittest",
 )  # fmt: skip
 """Libraries that take long to load, and those that bring them."""
 NUMBERS = {"numpy", "pyarrow", "scipy.linalg", "scipy.sparse"}
@@ -27,7 +27,7 @@ LOADED = {
     "query RELEASE": NUMBERS,
     "verify RELEASE": {*NUMBERS, "sqlalchemy"},
     # It tries to write a release.
-    "plan consistent-histograms --config shop.yaml": {*NUMBERS, "sqlalchemy"},
+    "plan consistent-histograms --config shop.yaml": {*NUMBERS, "ruamel.yaml", "sqlalchemy"},
 }
 """By command: what of them it may load."""
 RUN = """
