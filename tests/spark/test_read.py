@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from dplib.config.event_input import Columns, Input
 from dplib.errors import ConfigError, SchemaError
+from dplib.spark.rows import input_files
 from dplib.spark.rows.read import open_rows
 from tests.spark.reading import rows_of_each
 from tests.support.interpreted import interpreting
@@ -100,6 +101,19 @@ def test_lines_that_are_cut_are_read_as_the_parser_reads_them(spark: SparkSessio
     for sep in (",", "\t", "|"):
         assert len(found[f"cut {sep}"]) > (1_500 if sep == "," else 130)
         assert found[f"cut {sep}"] == found[f"parsed {sep}"]
+
+
+def test_headers_that_are_cut_are_those_of_the_parser(spark: SparkSession, tmp_path: Path) -> None:
+    signs = [",", "when", "1", " ", "\t", "é", "#", "'", "\u2028", "\xa0", ";"]
+    header = ",".join("".join(name) for name in itertools.product(signs, repeat=2))
+    (tmp_path / "rows.csv").write_text(f" {header} \n")
+    options = {"sep": ","}
+    parsed = input_files._parsed(spark, source(), f"file:{tmp_path}/rows.csv", options)
+    assert input_files._cut(f" {header} ".encode(), options) == parsed
+    assert len(parsed) > 120
+    for left_to_it in (b'a,"b"', b"a\\,b", b"a\0,b", b"caf\xe9,b"):
+        assert input_files._cut(left_to_it, options) == ()
+    assert input_files._cut(b"a,b", options | {"comment": "#"}) == ()
 
 
 def test_csv_without_header_is_read_by_position_without_asking_a_row(spark: SparkSession, tmp_path: Path) -> None:

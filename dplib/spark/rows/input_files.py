@@ -40,8 +40,6 @@ _TASK_BYTES = "spark.sql.files.maxPartitionBytes"
 _HEAD = 2 * MAX_LINE
 _THREADS = 8
 _BLANK = bytes(range(33))
-_WORDS = rb"\w+(?:%s\w+)*"
-"""A header line that every reader takes apart alike."""
 _SEPARATORS = frozenset(",;|\t")
 _PLAIN_OPTIONS = frozenset({"mode", "maxcolumns", "sep", "delimiter", "quote", "escape"})
 _SPARK_ONLY = (".zst", ".zstd", ".snappy", ".lz4", ".deflate")
@@ -183,7 +181,7 @@ def header_of(
         if len(line) >= MAX_LINE:
             raise SchemaError(f"input.path must name files whose first line has less than {MAX_LINE:,} bytes, got more")
         if line not in known:
-            known[line] = _words(line, options) or _parsed(spark, source, file, options)
+            known[line] = _cut(line, options) or _parsed(spark, source, file, options)
         first = known[line] if first is None else first
         if known[line] != first:
             raise SchemaError(
@@ -269,12 +267,21 @@ def separator_of(options: Mapping[str, str]) -> str | None:
     return separator if separator in _SEPARATORS and set(options) <= _PLAIN_OPTIONS else None
 
 
-def _words(line: bytes, options: Mapping[str, str]) -> tuple[str, ...]:
-    """The fields of a header line of words alone; none where the reader must be asked, which takes a job of Spark's."""
+def special_signs(options: Mapping[str, str]) -> list[str]:
+    """What has a meaning in a line of CSV besides separators: a line without is cut at these."""
+    return sorted({'"', "\\", "\0", *options.get("quote", ""), *options.get("escape", "")})
+
+
+def _cut(line: bytes, options: Mapping[str, str]) -> tuple[str, ...]:
+    """The fields of a header line; none where the reader must be asked, which takes jobs of Spark's."""
     separator = separator_of(options)
-    if separator is None or not re.fullmatch(_WORDS % re.escape(separator.encode()), line):
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
         return ()
-    return tuple(line.decode().split(separator))
+    if separator is None or any(sign in text for sign in special_signs(options)):
+        return ()
+    return tuple(text.split(separator))
 
 
 def _parsed(spark: SparkSession, source: Source, file: str, options: Mapping[str, str]) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ from dplib.spark.rows.input_files import (
     require_same_types,
     separator_of,
     side_by_side,
+    special_signs,
 )
 from dplib.spark.rows.parquet_times import footer_types, moment_of, stored_time
 from dplib.spark.rows.sql_text import literal
@@ -134,8 +135,7 @@ def _parts(options: Mapping[str, str], n_fields: int) -> str:
     separator = separator_of(options)
     if separator is None:
         return "CAST(NULL AS ARRAY<STRING>)"
-    signs = sorted({'"', "\\", "\0", *options.get("quote", ""), *options.get("escape", "")})
-    special = " OR ".join(f"contains({LINE}, {literal(sign)})" for sign in signs)
+    special = " OR ".join(f"contains({LINE}, {literal(sign)})" for sign in special_signs(options))
     cut = f"split({LINE}, {literal(re.escape(separator))}, {n_fields + 1})"
     return f"CASE WHEN is_valid_utf8({LINE}) AND NOT ({special}) THEN {cut} END"
 
