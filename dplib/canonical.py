@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import date
 from fractions import Fraction
-from json.encoder import encode_basestring
 
 import numpy as np
 
@@ -64,27 +63,11 @@ def _plain_container(value: object, name: str) -> Json:
 
 def canonical_json(value: object, indent: int | None = None) -> bytes:
     """Return the UTF-8 bytes of ``value``; ``indent`` is for files that people read as well."""
-    found = plain(value)
-    text = _DENSE(found) if indent is None else _indented(found, "\n", " " * indent)
+    separators = (",", ":") if indent is None else (",", ": ")
+    text = json.dumps(
+        plain(value), sort_keys=True, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators
+    )
     return text.encode("utf-8")
-
-
-_DENSE = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-
-
-def _indented(value: Json, line: str, step: str) -> str:
-    """What `json.dumps` writes with an indent, at a line's own: it does so in Python, piece by piece, and slower."""
-    if type(value) is str:
-        return encode_basestring(value)
-    if type(value) is int:
-        return repr(value)
-    inner = line + step
-    if value and isinstance(value, dict):
-        parts = [f"{encode_basestring(key)}: {_indented(value[key], inner, step)}" for key in sorted(value)]
-        return f"{{{inner}{f',{inner}'.join(parts)}{line}}}"
-    if value and isinstance(value, list):
-        return f"[{inner}{f',{inner}'.join([_indented(part, inner, step) for part in value])}{line}]"
-    return _DENSE(value)
 
 
 def settings_hash(resolved: Mapping[str, object]) -> str:
