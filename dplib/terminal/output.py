@@ -13,19 +13,17 @@ import sys
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
+from rich.table import Table
 
 from dplib.errors import ConfigError, DplibError
 from dplib.terminal.progress import err as err
 from dplib.terminal.progress import log
-from dplib.terminal.tables import fitted_table, plain_table
+from dplib.terminal.tables import fitted_table
 from dplib.terminal.text import Terminal
 from dplib.workflow.shown import Shown
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 out = Terminal()
 stage = log.stage
@@ -80,10 +78,9 @@ def day_option(name: str, text: str | None) -> dt.date | None:
 
 def table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[str] = frozenset()
-) -> "Table | str":
+) -> Table:
     """A plain table that fits the terminal; the columns named in ``right`` are aligned to the right."""
-    text = None if out.is_terminal else plain_table(title, columns, rows, right, out.width)
-    return text or fitted_table(title, columns, rows, right, out.width)
+    return fitted_table(title, columns, rows, right, out.width)
 
 
 class Consent:

@@ -5,14 +5,11 @@ texts anywhere.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
+from rich.table import Table
 
 from dplib.terminal.text import cell, visible
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 GAP = 2
 """Between columns."""
@@ -22,7 +19,7 @@ LEAST = 8
 
 def fitted_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[str], width: int
-) -> "Table":
+) -> Table:
     """A plain table of at most a width.
 
     Args:
@@ -32,9 +29,6 @@ def fitted_table(
         right: headers of the columns that are aligned to the right: numbers.
         width: of the terminal, in characters.
     """
-    # Imported where it is needed: most tables that no person sees are text (`plain_table`).
-    from rich.table import Table
-
     shown = Table(title=cell(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
     widths = column_widths(columns, rows, right, width)
     if widths is None:
@@ -51,33 +45,6 @@ def fitted_table(
     for row in rows:
         shown.add_row(*map(cell, row))
     return shown
-
-
-def plain_table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[str], width: int
-) -> str | None:
-    """The text of `fitted_table`, without a style; None where it takes more than spaces between printable ASCII.
-
-    The library takes longer to draw a table than a release to answer a question.
-    """
-    lines = [columns, *rows]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
-    whole = sum(widths) + GAP * (len(columns) - 1)
-    if not rows or max(whole, len(title)) > min(whole, width):
-        return None
-    if not all(map(_is_simple, (title, *(text for line in lines for text in line)))):
-        return None
-    found = [title] if title else []
-    for line in lines:
-        cells = zip(columns, widths, line, strict=True)
-        found.append(
-            (" " * GAP).join(text.rjust(own) if name in right else text.ljust(own) for name, own, text in cells)
-        )
-    return "\n".join(found)
-
-
-def _is_simple(text: str) -> bool:
-    return text.isascii() and text.isprintable() and text == text.strip()
 
 
 def column_widths(

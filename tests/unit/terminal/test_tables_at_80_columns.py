@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dplib.terminal import output, plan
-from dplib.terminal.tables import fitted_table, plain_table
+from dplib.terminal.tables import fitted_table
 from tests.support.every_job import JOBS, new_place_of
 from tests.support.jobs import dplib
 from tests.support.stored_releases import STORED
@@ -61,7 +61,6 @@ def test_tables_of_every_command_fit_80_columns_and_fold_no_word(
         wide.extend(drawn(columns, rows, right, 300, title))
         return fitted_table(title, columns, rows, right, width)
 
-    monkeypatch.setattr(output, "plain_table", lambda *_: None)
     monkeypatch.setattr(output, "fitted_table", at_both)
     monkeypatch.setattr(plan, "require_publishable", lambda *_, **__: None)  # what it makes it prints to nobody
     monkeypatch.setattr(output.out, "width", 80)
@@ -99,26 +98,3 @@ def test_any_table_fits_and_keeps_its_numbers(texts: list[list[str]], number: in
     lines = drawn(columns, [[*row, str(number)] for row in texts], frozenset(["number"]), width)
     assert all(cell_len(line.rstrip()) <= width for line in lines)
     assert sum(str(number) in line for line in lines) >= len(texts)
-
-
-@settings(max_examples=60)
-@given(
-    st.lists(st.tuples(*[st.text("ab -.", max_size=9).map(str.strip)] * 3), min_size=1, max_size=4),
-    st.sampled_from(["", "of all", "a title longer than the table itself"]),
-    st.sampled_from(["", " ", "tab\there", "two\nlines", "naïve", "\x1b[1m"]),
-    st.integers(8, 40),
-)
-def test_the_text_of_a_plain_table_is_what_the_library_draws(
-    rows: list[tuple[str, ...]], title: str, odd: str, width: int
-) -> None:
-    columns, right = ["item", "std error", "n"], frozenset(["std error"])
-    rows = [(*row[:2], row[2] + odd) for row in rows]
-    text = plain_table(title, columns, rows, right, width)
-    if text is not None:
-        assert text.split("\n") == drawn(columns, rows, right, width, title)
-    simple = not odd and len(title) < 9
-    assert text is None if odd else text is not None or not simple or width < 33
-
-
-def test_tables_without_rows_are_left_to_the_library() -> None:
-    assert plain_table("", ["item"], [], frozenset(), 80) is None
