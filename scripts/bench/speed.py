@@ -22,6 +22,7 @@ from statistics import median
 from scripts import make_data
 from scripts.accept.claims import SUBREAPER
 from scripts.accept.runs import ROOT
+from scripts.bench.before import before
 from scripts.bench.counted_rows import CONSOLE, RUN, UNITS, configure, counted
 
 RECORD = ROOT / "build" / "bench" / "speed.json"
@@ -108,14 +109,28 @@ def seconds(words: list[str], folder: Path) -> float:
 
 
 def commands(folder: Path) -> dict[str, float]:
-    """Processor time of commands on the demo's configuration and release."""
-    (folder / "conf").mkdir()
+    """Processor time of commands on the demo's configuration and release, now and before, in turns."""
+    old = before()
+    now = demo(folder / "now", CONSOLE, ROOT)
+    then = demo(folder / "before", [str(old / ".venv" / "bin" / "dplib")], old)
+    taken: dict[str, list[float]] = {}
+    for _ in range(PAIRS):
+        for name in now:
+            taken.setdefault(name, []).append(processor_seconds(now[name], folder / "now"))
+            taken.setdefault(f"{name}, before", []).append(processor_seconds(then[name], folder / "before"))
+    return {name: median(seconds) for name, seconds in taken.items()}
+
+
+def demo(folder: Path, console: list[str], checkout: Path) -> dict[str, list[str]]:
+    """Release the flights of a checkout's demo in a folder; the commands to measure there."""
+    (folder / "conf").mkdir(parents=True)
     (folder / "data").mkdir()
-    (folder / "conf" / "demo.yaml").write_text((ROOT / "conf" / "nycflights13.yaml").read_text(encoding="utf-8"))
+    settings = (checkout / "conf" / "nycflights13.yaml").read_text(encoding="utf-8")
+    (folder / "conf" / "demo.yaml").write_text(settings, encoding="utf-8")
     make_data.flights(folder / "data")
     job = ["consistent-histograms", "--config", "conf/demo.yaml"]
-    processor_seconds([*CONSOLE, "init", "--config", "conf/demo.yaml", "--budget", "10", "--yes"], folder)
-    processor_seconds([*CONSOLE, "run", *job, "--yes"], folder)
+    processor_seconds([*console, "init", "--config", "conf/demo.yaml", "--budget", "10", "--yes"], folder)
+    processor_seconds([*console, "run", *job, "--yes"], folder)
     (release,) = (folder / "releases").glob("nyc*")
     asked = {
         "--help": ["--help"],
@@ -123,10 +138,7 @@ def commands(folder: Path) -> dict[str, float]:
         "query": ["query", str(release)],
         "plan": ["plan", *job],
     }
-    return {
-        name: median(processor_seconds([*CONSOLE, *words], folder) for _ in range(PAIRS))
-        for name, words in asked.items()
-    }
+    return {name: [*console, *words] for name, words in asked.items()}
 
 
 def cut(folder: Path) -> dict[str, float]:
