@@ -32,7 +32,10 @@ from packaging.requirements import Requirement
 PROJECT = "dplib"
 FROM_SPARK = frozenset({"pyspark", "py4j"})
 """Spark puts its own Python part on the path of executors."""
-UNUSED = ("__pycache__", "_test*", "_tkinter*", "config-*", "ensurepip", "idlelib", "lib2to3", "site-packages", "test")
+UNUSED = (
+    "__pycache__", "_test*", "_tkinter*", "config-*", "dist-packages", "ensurepip", "idlelib", "lib2to3",
+    "site-packages", "test",
+)  # fmt: skip
 """Parts of the standard library that no executor runs, and that want a display."""
 C_LIBRARY = re.compile(r"(ld-linux|lib(c|m|dl|rt|util|pthread|resolv|crypt|nsl))\b")
 """Belongs to the system: it must fit the machine's kernel and loader."""
@@ -65,7 +68,7 @@ def distributions() -> list[Distribution]:
 
 
 def package_files() -> Iterator[tuple[Path, Path]]:
-    """Files of the packages, and their places below site-packages; commands and tests are left out."""
+    """Files of the packages, and their places where packages lie; commands and tests are left out."""
     for package in distributions():
         for file in package.files or []:
             unused = {"..", "__pycache__", "tests"} & set(file.parts)
@@ -81,21 +84,28 @@ def shared_libraries(root: Path) -> list[Path]:
     return sorted(path for path in paths if not C_LIBRARY.match(path.name))
 
 
+def packages_of(python: Path) -> Path:
+    """The folder where a Python that stands alone looks for packages: Debian's build has another than the usual one."""
+    words = [str(python), "-I", "-c", "import site; print(site.getsitepackages()[-1])"]
+    return Path(subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip())
+
+
 def write_environment(root: Path) -> None:
     """Lay out the environment below an empty folder."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     library = root / "lib" / version
     copytree(sysconfig.get_path("stdlib"), library, ignore=ignore_patterns(*UNUSED))
-    for source, place in package_files():
-        target = library / "site-packages" / place
-        target.parent.mkdir(parents=True, exist_ok=True)
-        copy2(source, target)
     binary = root / "bin" / version
     binary.parent.mkdir()
     copy2(Path(sys.executable).resolve(), binary)
     start = root / "bin" / "python"
     start.write_text(START.replace("NAME", version), encoding="ascii")
     start.chmod(0o755)
+    packages = packages_of(start)
+    for source, place in package_files():
+        target = packages / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        copy2(source, target)
     for path in shared_libraries(root):
         copy2(path, root / "lib" / path.name)
     # Compiled here, since many short Python processes would else do it again; without times, so that bytes repeat.

@@ -17,7 +17,7 @@ spark=$(.venv/bin/python -c 'import importlib.util as u; print(u.find_spec("pysp
 mkdir -p "$place/spark" "$place/scripts/image"
 cp -r "$spark"/{bin,jars,python} "$place/spark/"
 # Commands such as `dplib plan` find Spark's Python part without spark-submit.
-site=$(echo "$place"/.venv/lib/python3*/site-packages)
+site=$("$place/.venv/bin/python" -I -c 'import site; print(site.getsitepackages()[-1])')
 for archive in "$place"/spark/python/lib/*.zip; do
   echo "../../../../spark/python/lib/$(basename "$archive")"
 done >"$site/spark.pth"

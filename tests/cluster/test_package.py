@@ -1,9 +1,9 @@
 """The wheel repeats byte for byte; the packed environment runs where there is nothing, and on the cluster."""
 
 import os
+import re
 import shutil
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
@@ -53,9 +53,9 @@ def test_the_packed_environment_names_nobody_and_no_time(environment_archive: Pa
     assert names == sorted(names, key=lambda name: name.split("/"))
     assert {(member.mtime, member.uid, member.gid, member.uname) for member in members} == {(0, 0, 0, "")}
     assert not any("/dplib/" in name or "/pyspark/" in name for name in names)
-    assert {"bin/python", "lib/python3.11/site-packages/numpy/__init__.py"} <= {
-        name.replace(f"python3.{sys.version_info.minor}", "python3.11") for name in names
-    }
+    assert "bin/python" in names
+    # Debian's Python names the folder otherwise.
+    assert any(re.fullmatch(r"lib/python3\.\d+/(site|dist)-packages/numpy/__init__\.py", name) for name in names)
 
 
 @pytest.mark.cluster
