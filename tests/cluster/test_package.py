@@ -61,8 +61,8 @@ def test_the_packed_environment_names_nobody_and_no_time(environment_archive: Pa
 @pytest.mark.cluster
 @pytest.mark.skipif(os.geteuid() != 0 or CHROOT is None, reason="only root can change its root folder")
 def test_the_packed_environment_runs_where_there_is_nothing(environment_archive: Path, tmp_path: Path) -> None:
-    with tarfile.open(environment_archive) as archive:
-        archive.extractall(tmp_path / "environment", filter="tar")
+    (tmp_path / "environment").mkdir()
+    subprocess.run(["tar", "-xzf", str(environment_archive), "-C", str(tmp_path / "environment")], check=True)
     listed = subprocess.run(["ldd", "/bin/sh"], capture_output=True, text=True, check=True).stdout
     loader = next(word for word in listed.split() if word.startswith("/") and "ld-" in word)
     libc = next(Path(word) for word in listed.split() if word.endswith("/libc.so.6"))
