@@ -78,9 +78,10 @@ def span_basis(daily: DayConstraints) -> FloatArray:
     generators = daily.generators.toarray().astype(np.float64)
     if not generators.size:
         return np.zeros((daily.n_series, 0))
-    basis: FloatArray = scipy.linalg.orth(
-        generators / np.maximum(np.linalg.norm(generators, axis=0), 1e-300), rcond=1e-10
-    )
+    # By numpy, which every command has loaded: scipy.linalg takes a tenth of a query's time to load.
+    scaled = generators / np.maximum(np.linalg.norm(generators, axis=0), 1e-300)
+    left, singular, _ = np.linalg.svd(scaled, full_matrices=False)
+    basis: FloatArray = left[:, singular > 1e-10 * singular.max(initial=0.0)]
     return basis
 
 

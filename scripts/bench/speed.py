@@ -111,7 +111,7 @@ def seconds(words: list[str], folder: Path) -> float:
 def commands(folder: Path) -> dict[str, float]:
     """Processor time of commands on the demo's configuration and release, now and before, in turns."""
     old = before()
-    now = demo(folder / "now", CONSOLE, ROOT)
+    now = demo(folder / "now", CONSOLE, ROOT, "--yes")
     then = demo(folder / "before", [str(old / ".venv" / "bin" / "dplib")], old)
     taken: dict[str, list[float]] = {}
     for _ in range(PAIRS):
@@ -121,8 +121,8 @@ def commands(folder: Path) -> dict[str, float]:
     return {name: median(seconds) for name, seconds in taken.items()}
 
 
-def demo(folder: Path, console: list[str], checkout: Path) -> dict[str, list[str]]:
-    """Release the flights of a checkout's demo in a folder; the commands to measure there."""
+def demo(folder: Path, console: list[str], checkout: Path, *consent: str) -> dict[str, list[str]]:
+    """Release the flights of a checkout's demo in a folder, whose run may ask; the commands to measure there."""
     (folder / "conf").mkdir(parents=True)
     (folder / "data").mkdir()
     settings = (checkout / "conf" / "nycflights13.yaml").read_text(encoding="utf-8")
@@ -130,7 +130,7 @@ def demo(folder: Path, console: list[str], checkout: Path) -> dict[str, list[str
     make_data.flights(folder / "data")
     job = ["consistent-histograms", "--config", "conf/demo.yaml"]
     processor_seconds([*console, "init", "--config", "conf/demo.yaml", "--budget", "10", "--yes"], folder)
-    processor_seconds([*console, "run", *job, "--yes"], folder)
+    processor_seconds([*console, "run", *job, *consent], folder)
     (release,) = (folder / "releases").glob("nyc*")
     asked = {
         "--help": ["--help"],

@@ -60,19 +60,22 @@ class Coupling:
         self.matrix: FloatArray | SparseFloat
         self.matrix = matrix.astype(np.float64) if matrix.shape[1] > FEW else matrix.toarray().astype(np.float64)
         self.weights = weights
-        # Imported where it is needed: whoever reads a release does without.
-        from scipy.sparse.linalg import LinearOperator, eigsh
-
-        gram = LinearOperator(
-            (matrix.shape[1],) * 2, matvec=lambda u: self.times_gram(u.reshape(1, -1))[0], dtype=float
-        )
-        self.gram = (self.matrix.T * weights) @ self.matrix if isinstance(self.matrix, np.ndarray) else None
-        if self.gram is not None:
+        self.gram: FloatArray | None = None
+        if isinstance(self.matrix, np.ndarray):
+            self.gram = (self.matrix.T * weights) @ self.matrix
             self.lipschitz = float(np.linalg.norm(self.gram, 2))
         else:
-            # A hair more than the largest eigenvalue, which is found to 1e-6.
-            top = eigsh(gram, k=1, v0=np.ones(matrix.shape[1]), tol=1e-6, return_eigenvectors=False)
-            self.lipschitz = 1.00001 * float(top[0])
+            self.lipschitz = self._largest_eigenvalue()
+
+    def _largest_eigenvalue(self) -> float:
+        """A hair more than that of ``G^T W G``, which is found to 1e-6."""
+        # Imported where it is needed: it takes longer to load than few generators to divide.
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
+        n = self.matrix.shape[1]
+        gram = LinearOperator((n, n), matvec=lambda u: self.times_gram(u.reshape(1, -1))[0], dtype=float)
+        top = eigsh(gram, k=1, v0=np.ones(n), tol=1e-6, return_eigenvectors=False)
+        return 1.00001 * float(top[0])
 
     def times_gram(self, counts: FloatArray) -> FloatArray:
         """``counts @ G^T W G``, shape of ``counts``."""

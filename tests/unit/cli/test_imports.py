@@ -15,7 +15,7 @@ WATCHED = (
     "scipy.sparse", "scipy.special", "scipy.stats", "sqlalchemy", "unittest",
 )  # fmt: skip
 """Libraries that take long to load, and those that bring them."""
-NUMBERS = {"numpy", "pyarrow", "scipy.linalg", "scipy.sparse"}
+NUMBERS = {"numpy", "pyarrow", "scipy.sparse"}
 ABSENT = ("pyspark", "sqlalchemy", "psycopg", "cryptography", "jinja2", "typer", "rich")
 """What reading a release does without."""
 RELEASE = "releases/shop-consistent-histograms-undated-000002"
