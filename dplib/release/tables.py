@@ -105,9 +105,11 @@ def read_table(
     if not paths or not all(path.is_file() for path in paths):
         raise IntegrityError(f"table {directory.name} must have its files in {directory.parent}, got none or too few")
     wanted = [*(columns or ()), *(name for name, _, _ in where)]
+    for _, comparison, _ in where:
+        require(comparison in _COMPARISONS, "comparison", f"be one of {' '.join(_COMPARISONS)}", comparison)
     try:
         if len(paths) <= _FEW_FILES and (not where or _n_rows(paths) <= few):
-            table = pa.concat_tables([_read_file(path, list(columns or ())) for path in paths])
+            table = pa.concat_tables([_read_file(path, columns, wanted) for path in paths])
             # A file gives its columns in its own order.
             table = table if columns is None else table.select(list(columns))
         else:
@@ -117,7 +119,8 @@ def read_table(
 
             source = pa_dataset.dataset([str(path) for path in paths], format="parquet")
             _require_columns(wanted, source.schema)
-            table = source.to_table(columns=None if columns is None else list(columns), filter=_expression(where))
+            found = pa_parquet.filters_to_expression(list(where)) if where else None
+            table = source.to_table(columns=None if columns is None else list(columns), filter=found)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OSError):
         raise IntegrityError(f"table {directory.name} in {directory.parent} must hold sound Parquet files") from None
     return table.unify_dictionaries().combine_chunks()
@@ -127,22 +130,16 @@ def _n_rows(paths: Sequence[Path]) -> int:
     return sum(pa_parquet.read_metadata(path).num_rows for path in paths)
 
 
-def _read_file(path: Path, wanted: list[str]) -> pa.Table:
+def _read_file(path: Path, columns: Sequence[str] | None, wanted: Sequence[str]) -> pa.Table:
     with pa_parquet.ParquetFile(path) as file:
         _require_columns(wanted, file.schema_arrow)
-        return file.read(wanted or None)
+        return file.read(list(columns) if columns else None)
 
 
 def _require_columns(wanted: Sequence[str], schema: pa.Schema) -> None:
     known = set(schema.names)
     for name in wanted:
         one_of("column", name, known)
-
-
-def _expression(where: Sequence[Filter]) -> Any:
-    for _, comparison, _ in where:
-        require(comparison in _COMPARISONS, "comparison", f"be one of {' '.join(_COMPARISONS)}", comparison)
-    return pa_parquet.filters_to_expression(list(where)) if where else None
 
 
 def _column(name: str, values: Column) -> Any:

@@ -120,6 +120,10 @@ def test_a_short_table_comes_whole_to_a_caller_who_keeps_its_rows(tmp_path: Path
     for few, expected in ((5, [1, 3, 2, 5, 4]), (4, [3])):
         found = read_table(tmp_path, ["count", "item"], [("count", "==", 3)], few=few)
         assert (found.column_names, found.column("count").to_pylist()) == (["count", "item"], expected)
+        with pytest.raises(ConfigError, match="column must be one of count, day, item, noisy, got price"):
+            read_table(tmp_path, ["count"], [("price", "==", 3)], few=few)
+        with pytest.raises(ConfigError, match="comparison must be one of"):
+            read_table(tmp_path, ["count"], [("count", "like", 3)], few=few)
 
 
 def test_empty_block_keeps_its_types(tmp_path: Path) -> None:
