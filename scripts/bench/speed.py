@@ -40,13 +40,15 @@ rows = spark.read.csv(sys.argv[1], header=True).groupBy("day", "item").count()
 print(len(rows.toArrow()))
 """
 WARM = """
-import json, sys, time
+import gc, json, sys, time
 from contextlib import ExitStack
 from pathlib import Path
+from dplib.cli.main import NEW_OBJECTS
 from dplib.jobs.table import job_named
 from dplib.progress import SILENT
 from dplib.spark.engine.session import open_session
 from dplib.workflow.run import run_job
+gc.set_threshold(NEW_OBJECTS)  # as the command, which has many runs in one session
 prepared = [job_named("consistent-histograms").prepare(Path(name)) for name in sys.argv[2:]]
 found = {}
 with ExitStack() as kept:

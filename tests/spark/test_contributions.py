@@ -101,8 +101,9 @@ def test_the_key_is_in_no_plan(compiled: SparkSession, capsys: pytest.CaptureFix
 def in_batches(rows: list[Resolved], size: int, n_hashes: int = 1 << 60) -> list[pa.RecordBatch]:
     """Rows as a task gets them: in the order of their units' hash, of which there are so many."""
     in_order = sorted(rows, key=lambda row: crc32(row[3].encode()) % n_hashes)
-    columns = list(zip(*((*row, crc32(row[3].encode()) % n_hashes) for row in in_order), strict=True))
-    kinds = {"day": pa.int32(), "row_type": pa.int32(), "quantity": pa.int64(), "unit": pa.binary(), "hash": pa.int64()}
+    sent = (((kind << 32) + day, n, unit, crc32(unit.encode()) % n_hashes) for day, kind, n, unit in in_order)
+    columns = list(zip(*sent, strict=True))
+    kinds = {"cell": pa.int64(), "quantity": pa.int64(), "unit": pa.binary(), "hash": pa.int64()}
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
     whole = pa.RecordBatch.from_arrays(arrays, names=list(kinds))
     return [whole.slice(first, size) for first in range(0, whole.num_rows, size)]

@@ -8,8 +8,8 @@ others as they are. Rows with equal hashes have equal content: whichever is kept
 Guarantee: with quantities in 0 ... Q, adding or removing a unit changes the counts by at most m Q in the L1 norm and,
 on one day, by at most min(m, r) Q. Cost: one shuffle of narrow rows by unit, sorted in each partition by a number made
 of the unit, which needs no comparisons of names, and one pass over them: units within both caps go through as they
-are, rows of the others are hashed and ranked. A task holds a batch and 2^16 rows of three numbers, or
-twice the cap, however many rows a unit has and however long its name is (`dplib.spark.rows.unit_rows`).
+are, rows of the others are hashed and ranked. A task holds a batch and 2^16 rows of two numbers, or twice the cap,
+however many rows a unit has and however long its name is (`dplib.spark.rows.unit_rows`).
 
 The key is used inside an Arrow function: as a literal of an expression it would stand in plans and event logs.
 
@@ -25,12 +25,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from dplib.arrays import IntArray
-from dplib.mechanisms.chosen_rows import CONTENT
 from dplib.spark.rows.unit_rows import CELLS, HASH, HELD_ROWS, UnitRows, whole_units
 from dplib.validate import at_least, require
 
 KEY_BYTES = range(16, 65)
 PRIORITY_BYTES = 16
+_SENT = np.dtype([("cell", "<i8"), ("quantity", "<i8")])
+"""What a task gets of a row: of its cell the low 32 bits are the day, the others the row type; Spark takes a tenth
+longer to hand over both."""
+_DAY = (1 << 32) - 1
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -60,9 +63,9 @@ def bound_rows(rows: DataFrame, max_rows: int, max_rows_per_day: int, key: bytes
         return rows
     # As bytes: a table's text need not be valid UTF-8, and Python would refuse it with a message that quotes it.
     cells, schema = ["cells"] if "cells" in rows.columns else [], "day int, row_type int, quantity long"
-    unit = "CAST(unit AS BINARY)"
+    unit, cell = "CAST(unit AS BINARY)", "shiftleft(CAST(row_type AS BIGINT), 32) + day"
     narrow = rows.where("quantity > 0").selectExpr(
-        "day", "row_type", "quantity", f"{unit} AS unit", f"xxhash64({unit}) AS {HASH}", *cells
+        f"{cell} AS cell", "quantity", f"{unit} AS unit", f"xxhash64({unit}) AS {HASH}", *cells
     )
     # By one number Spark sorts without comparisons.
     in_order = narrow.repartition("unit").sortWithinPartitions(HASH)
@@ -84,9 +87,10 @@ def keep_rows(max_rows: int, max_rows_per_day: int, key: bytes) -> Callable[[Bat
         return _kept(rows, max_rows, max_rows_per_day, key)
 
     def keep(batches: Batches) -> Batches:
-        for rows in whole_units(batches, CONTENT, HELD_ROWS, 2 * max_rows, shorten):
+        for rows in whole_units(batches, _SENT, HELD_ROWS, 2 * max_rows, shorten):
             content = shorten(rows).content
-            columns = {name: pa.array(content[name]) for name in CONTENT.names or ()}
+            day, row_type = (content["cell"] & _DAY).astype(np.int32), (content["cell"] >> 32).astype(np.int32)
+            columns = {"day": pa.array(day), "row_type": pa.array(row_type), "quantity": pa.array(content["quantity"])}
             if CELLS in (content.dtype.names or ()):
                 cells = content[CELLS]
                 ends = np.arange(len(cells) + 1, dtype=np.int32) * np.int32(cells.shape[1])
@@ -106,7 +110,7 @@ def _kept(rows: UnitRows, max_rows: int, max_rows_per_day: int, key: bytes) -> U
     group, capped_daily = unit, max_rows_per_day < max_rows
     if capped_daily:
         group = np.zeros(len(unit), np.int64)
-        days = (unit[asked] << 32) + rows.content["day"][asked]
+        days = (unit[asked] << 32) + (rows.content["cell"][asked] & _DAY)
         _, first, group[asked], of_group = np.unique(days, return_index=True, return_inverse=True, return_counts=True)
         unit_of_group = unit[asked[first]]
         above = np.bincount(unit_of_group, np.minimum(of_group, max_rows_per_day), len(above)) > max_rows
