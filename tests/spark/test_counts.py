@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from dplib.spark.rows.cell_sums import MOST
 from dplib.spark.rows.contributions import bound_rows
-from dplib.spark.rows.counts import MOST, block_counts, count_blocks, count_cells
+from dplib.spark.rows.counts import block_counts, count_blocks, count_cells
 from dplib.spark.rows.resolve import resolve_rows
 from dplib.spark.rows.row_domain import RowDomain
 from dplib.trees.block_plan import BlockPlan

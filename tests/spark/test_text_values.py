@@ -98,6 +98,9 @@ def texts_of(pattern: str) -> list[str]:
         f"{good}\n",
         good.replace("2", "\u0662"),
         good.lower(),
+        *(good[:-2] + end for end in ("9T", "9 ", "9\x01", "9\x7f", "9\xa0", " 9", "\x019", "1", "")),
+        *(start + good[4:] for start in ("+024", "-024", "\x01024", " 024", "024", "02024")),
+        *(good.replace("-", sign) for sign in ("--", "/", "", "\u2010")),
     ]
 
 

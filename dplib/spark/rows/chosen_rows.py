@@ -26,15 +26,13 @@ from dplib.arrays import IntArray
 from dplib.mechanisms.chosen_rows import CONTENT, ENTRY, Caps, Choice, Chosen, Snapshot, choose, pseudonym
 from dplib.spark.engine.blocks import Batches
 from dplib.spark.engine.session import quiet_spark_errors
-from dplib.spark.rows.counts import MOST
+from dplib.spark.rows.cell_sums import MOST, CellSums
 from dplib.spark.rows.unit_rows import HELD_ROWS, UnitRows, whole_units
 
 BEFORE = -1
 """Day of the rows that are entries of the table: they come before all others of their unit."""
 CHUNK_ROWS = 1 << 20
 """The table goes to Spark in pieces of so many rows."""
-HELD_CELLS = 1 << 20
-"""Sums of cells that a task holds before it adds up those of the same cell."""
 _FIELDS = np.dtype([*((name, CONTENT[name]) for name in CONTENT.names or ()), ("copies", "<i8"), ("entry", ENTRY)])
 _ROWS = "unit binary, day int, row_type int, quantity long, entry binary, copies long"
 _FOUND = pa.schema([("unit", pa.binary()), ("entry", pa.binary()), ("cell", pa.int64()), ("number", pa.int64())])
@@ -144,7 +142,7 @@ def _choosing(first_day: int, n_row_types: int, caps: Caps, key: bytes) -> Calla
         return shorter.after(entries if len(entries.unit) else None)
 
     def take(batches: Batches) -> Batches:
-        sums = _CellSums()
+        sums = CellSums()
         for rows in whole_units(batches, _FIELDS, held_rows, 4 * caps.rows, shorten):
             found, choice = _chosen_of(rows, caps, key)
             day, row_type, quantity = (found.content[name].astype(np.int64) for name in CONTENT.names or ())
@@ -186,28 +184,3 @@ def _found(columns: dict[str, Any]) -> pa.RecordBatch:
         ],
         schema=_FOUND,
     )
-
-
-class _CellSums:
-    """Sums of quantities by cell."""
-
-    def __init__(self) -> None:
-        self._cells: list[IntArray] = []
-        self._numbers: list[IntArray] = []
-
-    def add(self, cell: IntArray, number: IntArray) -> None:
-        """Add quantities."""
-        self._cells.append(cell)
-        self._numbers.append(number)
-        if sum(map(len, self._cells)) > HELD_CELLS:
-            cell, number = self.found()
-            self._cells, self._numbers = [cell], [number]
-
-    def found(self) -> tuple[IntArray, IntArray]:
-        """The cells with their sums, each `MOST` at most."""
-        nothing = np.zeros(0, np.int64)
-        cell, place = np.unique(np.concatenate([nothing, *self._cells]), return_inverse=True)
-        found = np.zeros(len(cell), np.int64)
-        # What is held between two calls is of fewer than 2^22 units, each with 10^12 at most: no sum leaves 64 bits.
-        np.add.at(found, place, np.concatenate([nothing, *self._numbers]))
-        return cell, np.minimum(found, MOST)

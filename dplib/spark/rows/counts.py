@@ -1,8 +1,8 @@
 """Exact counts of bounded rows by day and row type: on the driver, or as one binary column by logical block.
 
-Counts are sums of integers, so they do not depend on order or partitioning. A sum beyond 64 bits stops at `MOST`: that
-takes a unit's change of a count nowhere beyond what it was, and no number of rows ends a run. Blocks come from the
-settings: every block is there, with zeros where no row fell into it, whatever the data are.
+Counts are sums of integers, so they do not depend on order or partitioning; one beyond 64 bits stops at `MOST`
+(`dplib.spark.rows.cell_sums`). Blocks come from the settings: every block is there, with zeros where no row fell into
+it, whatever the data are.
 
 These are true counts: private until noise is added.
 """
@@ -16,10 +16,9 @@ from pyspark.sql import functions as F
 
 from dplib.arrays import IntArray
 from dplib.spark.engine.session import quiet_spark_errors
+from dplib.spark.rows.cell_sums import MOST
 from dplib.spark.rows.contributions import Batches
 
-MOST = 1 << 62
-"""A cell's count at most. Quantities are not negative, so a sum that leaves 64 bits is above it."""
 NO_DAY = -1
 """Day of the row that makes a block be there without rows."""
 

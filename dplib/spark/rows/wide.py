@@ -30,8 +30,8 @@ from pyspark.sql import functions as F
 from dplib.arrays import Int32Array, IntArray
 from dplib.config.event_input import Input
 from dplib.config.sections import EventPrivacySettings
+from dplib.spark.rows.cell_sums import MOST
 from dplib.spark.rows.contributions import Batches, bound_rows
-from dplib.spark.rows.counts import MOST
 from dplib.spark.rows.resolve import MAX_HELD, first_failed, judge_rows, read_sql, resolve_rows
 from dplib.spark.rows.row_domain import RowDomain
 from dplib.spark.rows.timestamps import with_day_number
