@@ -8,8 +8,9 @@ others as they are. Rows with equal hashes have equal content: whichever is kept
 Guarantee: with quantities in 0 ... Q, adding or removing a unit changes the counts by at most m Q in the L1 norm and,
 on one day, by at most min(m, r) Q. Cost: one shuffle of narrow rows by unit, sorted in each partition by a number made
 of the unit, which needs no comparisons of names, and one pass over them: units within both caps go through as they
-are, rows of the others are hashed and ranked. A task holds a batch and 2^16 rows of two numbers, or twice the cap,
-however many rows a unit has and however long its name is (`dplib.spark.rows.unit_rows`).
+are, rows of the others are hashed and ranked; what is kept goes back to Spark as sums by day and row type. A task holds
+a batch, 2^16 rows of two numbers, or twice the cap, however many rows a unit has and however long its name is
+(`dplib.spark.rows.unit_rows`), and 2^19 sums.
 
 The key is used inside an Arrow function: as a literal of an expression it would stand in plans and event logs.
 
