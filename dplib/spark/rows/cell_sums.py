@@ -38,6 +38,6 @@ class CellSums:
         nothing = np.zeros(0, np.int64)
         cells = pa.array(np.concatenate([nothing, *self._cells])).dictionary_encode()
         sums = np.zeros(len(cells.dictionary), np.int64)
-        # Between two calls come fewer than 2^22 quantities, each 10^12 at most: no sum leaves 64 bits.
+        # What is held between two calls is of fewer than 2^22 units, each with 10^12 at most: no sum leaves 64 bits.
         np.add.at(sums, cells.indices.to_numpy(), np.concatenate([nothing, *self._numbers]))
         return cells.dictionary.to_numpy(), np.minimum(sums, MOST)
