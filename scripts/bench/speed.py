@@ -179,12 +179,17 @@ def second_runs(folder: Path, units: Sequence[str] = UNITS) -> dict[str, float]:
 
 
 def rows(folder: Path) -> dict[str, float]:
-    """Processor seconds a million rows more, from one million to five and to twenty; and how the last grow."""
+    """Processor seconds a million rows more, from one million to five and to twenty; and how the last grow.
+
+    Medians of few rows: what they take differs as much from run to run as that of many does, and counts many times.
+    """
+    few, some, many = MILLIONS
     taken: dict[str, list[float]] = {}
     for millions in MILLIONS:
-        for unit, words in counted(folder, millions * 1_000_000).items():
-            taken.setdefault(unit, []).append(processor_seconds(words, folder))
-    few, some, many = MILLIONS
+        runs = counted(folder, millions * 1_000_000)
+        turns = 1 if millions == many else PAIRS
+        for unit, words in runs.items():
+            taken.setdefault(unit, []).append(median(processor_seconds(words, folder) for _ in range(turns)))
     found = {}
     for unit, (least, middle, most) in taken.items():
         found[f"{unit}, to {some} million"] = (middle - least) / (some - few)

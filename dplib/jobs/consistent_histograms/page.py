@@ -37,10 +37,6 @@ MAX_POINTS = 1500
 """Intervals drawn of one series at one level: the latest ones."""
 MAX_ROWS = 500
 """Series in the table of totals: the largest ones."""
-CHARTS = 3
-"""Series that are drawn where no script runs: the largest, of which the first at every level."""
-ENOUGH = 12
-"""Intervals that are enough to show a course."""
 _SCROLLING = 25
 _REFERENCES = (
     "Cai, Liu, Xiong, Ying, Wu, Approximation method of multiple consistency constraint under differential privacy, "
@@ -140,15 +136,10 @@ def _charts(content: PageContent) -> Section:
         ". Intervals cover the noise: each by itself holds the bounded true count in 95 of 100 cases.",
     )
     state = (Callout("Preliminary and final numbers", " ".join(content.state)),) if content.state else ()
+    # The largest series, for eyes without a script; a drawing takes longer than all else on a page.
     figures = [_figure(chart, points) for chart in content.charts[:1] for points in chart.levels]
-    figures += [_figure(chart, overview(chart)) for chart in content.charts[1:CHARTS]]
     choice = (_choice(content.charts),) if content.charts else ()
     return Section("Counts and charts", (*state, _totals(content), Paragraphs((intro,)), *choice, *figures))
-
-
-def overview(chart: SeriesChart) -> Points:
-    """The coarsest level that shows a course."""
-    return next((points for points in chart.levels[::-1] if len(points.dates) >= ENOUGH), chart.levels[0])
 
 
 def _choice(charts: Sequence[SeriesChart]) -> Chooser:

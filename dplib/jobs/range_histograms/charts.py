@@ -23,8 +23,8 @@ MAX_BINS = 20_000
 """Bins that are drawn one by one on choice."""
 MAX_ROWS = 500
 """Groups in the table of totals: the largest ones."""
-CHARTS = 3
-"""Histograms that are drawn where no script runs."""
+CHARTS = 1
+"""Histograms that are drawn where no script runs: the largest."""
 MAX_SHAPES = 100
 """Histograms whose quantiles and means are on the page: the largest ones."""
 QUANTILES = (0.25, 0.5, 0.75)

@@ -117,13 +117,13 @@ def _open_csv(spark: SparkSession, source: Source, columns: Mapping[str, str], b
     rows = open_lines(spark, source, base, kept)
     text = _decoded(line, encoding)
     fields = [f"__{i}" for i in range(len(names))]
-    rows = rows.withColumn("__parts", F.expr(_parts(options, len(fields))))
+    parts = F.expr(_parts(options, len(fields))).alias("__parts")
     # What a parser is given is interpreted, not compiled: a column.
     asked = F.when(F.isnull("__parts"), text)
     record = F.from_csv(asked, ", ".join(f"{field} string" for field in fields), options)
     cut = "CASE WHEN isnotnull(__parts) THEN nullif(get(__parts, {i}), '') ELSE __record.{name} END"
     found = [cut.format(i=place, name=fields[place]) for place in used]
-    frame = _fields(rows, [record.alias("__record"), F.col("__parts")], found, files.partitions)
+    frame = _fields(rows, [parts, record.alias("__record")], found, files.partitions)
     return Opened(frame, tuple(names[place] for place in used) + files.partitions)
 
 
@@ -171,7 +171,7 @@ def _fields(
 
     Args:
         lines: the lines.
-        made: of a line, what the fields are taken from: no field makes it again.
+        made: of a line, what the fields are taken from, and what is made of those before: no field makes it again.
         fields: expressions, or their SQL.
         partitions: columns of partition folders.
     """

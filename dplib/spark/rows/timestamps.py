@@ -111,14 +111,16 @@ def with_day_number(
         n_days: number of days of the domain.
     """
     first, last = (first_day - EPOCH).days, n_days - 1
-    has_instant, is_near = type_name == "timestamp", "false"
+    has_instant, is_near, steps = type_name == "timestamp", "false", list[str]()
     if type_name == "string":
         pattern, has_instant = source.date_format, has_zone(source.date_format)
         # Each is a column, so that what looks at it many times names it: a plan with its text would be as long.
-        rows = rows.selectExpr("*", f"{moment} AS moment")
-        rows = rows.selectExpr("*", f"unix_date({plain_date('moment', pattern)}) - {first} AS plain")
         is_near = f"plain >= 0 AND plain <= {last}"
-        rows = rows.selectExpr("*", f"{parse_moment('moment', pattern, f'NOT coalesce({is_near}, false)')} AS parsed")
+        steps = [
+            f"{moment} AS moment",
+            f"unix_date({plain_date('moment', pattern)}) - {first} AS plain",
+            f"{parse_moment('moment', pattern, f'NOT coalesce({is_near}, false)')} AS parsed",
+        ]
         moment = "parsed"
     if has_instant:
         local = f"unix_micros(from_utc_timestamp({moment}, {literal(source.timezone)}))"
@@ -131,7 +133,7 @@ def with_day_number(
     found = f"CASE WHEN {is_near} THEN plain" if type_name == "string" else "CASE"
     found += f" WHEN {moment} IS NULL THEN NULL"
     found += f" WHEN {day} BETWEEN 0 AND {last} THEN CAST({day} AS INT) ELSE {OUTSIDE} END"
-    return rows.selectExpr("*", f"{found} AS day_number")
+    return rows.selectExpr("*", *steps, f"{found} AS day_number")
 
 
 def plain_date(text: str, pattern: str) -> str:
