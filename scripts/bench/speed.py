@@ -181,7 +181,8 @@ def second_runs(folder: Path, units: Sequence[str] = UNITS) -> dict[str, float]:
 def rows(folder: Path) -> dict[str, float]:
     """Processor seconds a million rows more, from one million to five and to twenty; and how the last grow.
 
-    Medians of few rows: what they take differs as much from run to run as that of many does, and counts many times.
+    Of one and of five million the median of three runs: few rows lie between them, so that a second more or less of one
+    run counts five times what it does of the longest.
     """
     few, some, many = MILLIONS
     taken: dict[str, list[float]] = {}

@@ -1,6 +1,6 @@
 """``python -m scripts.sizing measure [PART]`` runs and stores; ``python -m scripts.sizing page`` writes the page.
 
-`measure` takes some 15 minutes on two cores and wants them quiet; PART measures the runs whose name holds it again.
+`measure` takes some 20 minutes on two cores and wants them quiet; PART measures the runs whose name holds it again.
 """
 
 import json

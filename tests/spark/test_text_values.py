@@ -139,6 +139,11 @@ def days_of_patterns(spark: SparkSession) -> dict[str, list[Row]]:
     return found
 
 
+def test_what_tells_a_plain_date_names_its_text_four_times_at_most() -> None:
+    """Spark writes the text out wherever it moves a filter on the day: with six, a stream's plan takes minutes."""
+    assert max(plain_date("a_text", pattern).count("a_text") for pattern in KNOWN_PATTERNS) <= 4
+
+
 @pytest.mark.parametrize("pattern", sorted(KNOWN_PATTERNS))
 def test_known_patterns_are_read_by_position_as_by_spark(
     pattern: str, spark: SparkSession, days_of_patterns: dict[str, list[Row]]
